@@ -27,7 +27,7 @@ def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
     from tqdm import tqdm
 
     from siming_tasks.media import Job, Policy
-    from siming_tasks.media.prefetch import Outcome, estimate
+    from siming_tasks.media.prefetch import estimate
     from siming_tasks.media.prefetch import prepare as run
 
     part, parts = shard_of(shard)
@@ -51,13 +51,10 @@ def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
         return 0
     errors: list[str] = []
     with tqdm(total=len(tasks), unit="video", smoothing=0.1) as bar:
-
-        def done(outcome: Outcome) -> None:
+        for outcome in run(tasks, options.cache_dir, workers=jobs, cache_gb=options.cache_gb):
             errors.extend(outcome.errors)
             bar.set_postfix_str(outcome.path.name)
             bar.update()
-
-        run(tasks, options.cache_dir, workers=jobs, cache_gb=options.cache_gb, done=done)
     for error in errors:
         say(error)
     print(f"{len(tasks)} videos prepared" + (f", {len(errors)} problems (above)." if errors else ", no problems."))

@@ -43,11 +43,9 @@ TASK_FACTS = ("version", "siming_dataset", "siming_digest", "siming_prompt", "si
               "attempts", "shard")  # fmt: skip
 """Facts that the suite states of a task, beside the options."""
 
-MEDIA = frozenset({
-    "mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size", "density",
-    "quality", "encoding", "bytes", "sampler", "reader", "ablation", "mismatched_video", "sound", "transcript",
-    "pixels", "decoder",
-})  # fmt: skip
+MEDIA = frozenset({"mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size",
+                   "density", "quality", "encoding", "bytes", "sampler", "pixels", "decoder", "reader", "ablation",
+                   "mismatched_video", "sound", "transcript"})  # fmt: skip
 """Facts about what a model was shown."""
 
 _NAME = re.compile(r"[\w.+@-]+(?:/[\w.+@-]+)?(?::[\w.+-]+)?")

@@ -24,7 +24,6 @@ from .request_media import view as view
 from .sampler import SAMPLER as SAMPLER
 from .sampler import SAMPLERS as SAMPLERS
 from .sampler import frame_range as frame_range
-from .sampler import matched_frames as matched_frames
 from .sampler import sample_indices as sample_indices
 from .sound import Sound as Sound
 from .sound import add_sound as add_sound

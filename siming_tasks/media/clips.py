@@ -1,9 +1,8 @@
 """Video files for a model's own reader: the exact cut of a clip, and a film of exactly the images of ``frames`` mode.
 
-Both are H.264, 8-bit 4:2:0, without sound, and encoded alike: the same bytes each time, and nothing but pictures in
-them. The first frame is at time 0; the last lasts the mean period, so that ``index / average rate`` is right at both
-ends for readers that compute times so. No B-frames: every reader counts and seeks alike. An odd side is padded by one
-repeated row of pixels. A single frame is written twice, because readers with a temporal patch of two refuse less.
+``docs/reference/media.md`` says how they are made: the same bytes each time, and nothing but pictures in them. Without
+B-frames every reader counts and seeks alike; a single frame is written twice, because readers with a temporal patch of
+two refuse less.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from PIL import Image
 from siming_tasks.common.files import atomic_path
 from siming_tasks.media.container import tags_of
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import BT601, UNTAGGED, Colour, Tags, to_yuv420
+from siming_tasks.media.picture import BT601, Colour, Tags, to_yuv420
 from siming_tasks.media.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -99,11 +98,11 @@ def _encode(
     rate: Fraction,
     target: Path,
     group: str,
-    tags: Tags = UNTAGGED,
+    tags: Tags | None = None,
 ) -> None:
     """Encode frames at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice.
 
-    ``rate`` is stated, and is the period of a single picture. Primaries and curve are those of ``tags``.
+    ``rate`` is stated, and is the period of a single picture. Primaries and curve are those of ``tags``, if given.
     """
     import av
 
@@ -126,7 +125,7 @@ def _encode(
                 stream.width, stream.height, stream.pix_fmt = picture.width, picture.height, picture.format.name
                 stream.time_base = stream.codec_context.time_base = time_base
                 colour = Colour.of(frame)
-                tags._replace(matrix=colour.matrix).write(stream.codec_context, full=colour.full)
+                (tags or Tags())._replace(matrix=colour.matrix).write(stream.codec_context, full=colour.full)
                 options = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
                 stream.options = x264_options(options)
             for at in pts if number == 1 else pts[place : place + 1]:

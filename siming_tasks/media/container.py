@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from siming_tasks.common.errors import DISK_FULL, MediaError
-from siming_tasks.media.picture import UNTAGGED, Tags, refuse_colours
+from siming_tasks.media.picture import Tags, refuse_colours
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -35,12 +35,11 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     """Open a container and its main video stream (:func:`main_stream`), and close it afterwards.
 
     FFmpeg may read this file and no other: kinds that name further files or addresses are refused before they are
-    opened. Colours are judged by the first picture: a container may call HDR what it is not.
+    opened. The tags of the first picture decide which colours it has; those of a container may be others.
 
     Raises:
         MediaError: the file is missing, no file, of a kind that is not read, holds no video or more than
-            :data:`MOST_STREAMS` streams, is coded in colours that
-            are not read (HDR), or is broken in a way that the decoder library reports.
+            :data:`MOST_STREAMS` streams, has colours that are not read (HDR), or is broken as far as the decoder says.
         OSError: what is written while the video is open does not fit on its disk.
     """
     with _opened(path) as (container, stream):
@@ -49,11 +48,7 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
 
 
 def tags_of(path: Path) -> Tags:
-    """Read what a video's first picture states of its colours and how it is turned, once as long as it looks the same.
-
-    Raises:
-        MediaError: as :func:`open_video`, but for colours.
-    """
+    """Read the tags of a video's first picture, once as long as the file looks the same (MediaError: unreadable)."""
     look = path.stat()
     return _first_tags(path, look.st_ino, look.st_size, look.st_mtime_ns)
 
@@ -67,7 +62,7 @@ def _first_tags(path: Path, *_look: int) -> Tags:
             with suppress(av.error.FFmpegError):  # the first that can be decoded counts
                 for frame in stream.decode(packet):
                     return Tags.of(frame, stream.codec_context)
-    return UNTAGGED
+    return Tags()
 
 
 @contextmanager

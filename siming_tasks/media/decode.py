@@ -1,16 +1,11 @@
-"""Exact frames by index, and the number of their pixels.
-
-A frame counts only if it comes out of the decoder undamaged, in order, at its timestamp.
-"""
+"""Exact frames by index: a frame counts only if it comes out of the decoder undamaged, in order, at its timestamp."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from siming_tasks.common.errors import MediaError
@@ -28,19 +23,19 @@ TESTED = (61, 62)
 """Major versions of libavcodec (FFmpeg 7 and 8) with which a test holds the same pixels."""
 
 
-@cache
-def decoder() -> Mapping[str, str]:
-    """Read the versions of PyAV and of FFmpeg's libraries in it, for the record of a request."""
-    import av
-
-    libraries = {name: ".".join(map(str, numbers)) for name, numbers in av.library_versions.items()}
-    return MappingProxyType({"av": av.__version__, **libraries})
-
-
 def pixels() -> int | str:
     """Give :data:`PIXELS`; with the decoder's version where no test has shown that it gives the same."""
-    major = decoder()["libavcodec"].split(".")[0]
-    return PIXELS if int(major) in TESTED else f"{PIXELS}-libavcodec{major}"
+    import av
+
+    major = av.library_versions["libavcodec"][0]
+    return PIXELS if major in TESTED else f"{PIXELS}-libavcodec{major}"
+
+
+def decoder() -> dict[str, str]:
+    """List the versions of PyAV and of FFmpeg's libraries in it, for the record of a request."""
+    import av
+
+    return {"av": av.__version__, **{name: ".".join(map(str, parts)) for name, parts in av.library_versions.items()}}
 
 
 class _Missed(Exception):

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import rows_of, to_numbers
+from siming_tasks.media.picture import to_numbers
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
@@ -33,8 +33,6 @@ GRID_RATE = 2.5
 TIME_SHARE = 0.25  # weight of every frame of the grid, in means of the square root of the change
 CHOICE = 1.5  # frames of the grid for each frame taken, below which there is no choice
 WIDTH, HEIGHT, WITHIN = 64, 36, 5
-_LUMA_FIRST = ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p", "nv12", "gray")
-"""Formats whose first plane is the luma in 8 bits; of others, the numbers are brought to 8 bits first."""
 
 
 def grid_frames(timeline: Timeline) -> NDArray[np.int64]:
@@ -57,7 +55,7 @@ def measure_change(path: Path, timeline: Timeline) -> NDArray[np.float64]:
 
 
 def _thumbnail(frame: VideoFrame) -> NDArray[np.float32]:
-    luma = rows_of(frame.planes[0]) if frame.format.name in _LUMA_FIRST else to_numbers(frame)[0]
+    luma = to_numbers(frame)[0]
     # Samples of the luma in place of a scaled picture: a tenth of the time.
     rows, columns = (
         ((np.arange(parts * WITHIN) + 0.5) * side / (parts * WITHIN)).astype(np.intp)

@@ -25,7 +25,7 @@ BT709, BT601, BT2020 = 1, 5, 9
 MATRICES = {1: BT709, 5: BT601, 6: BT601, 9: BT2020}
 """Matrices that recorders write: BT.709, BT.601 under two numbers, BT.2020 (not constant)."""
 
-MATRIX_NAMES = {BT709: "bt709", BT601: "bt601", BT2020: "bt2020nc"}
+MATRIX_NAMES = {BT709: "bt709", BT601: "smpte170m", BT2020: "bt2020nc"}
 
 UNREAD_MATRICES = {
     4: "FCC", 7: "SMPTE 240M", 8: "YCgCo", 10: "BT.2020 constant luminance", 11: "SMPTE 2085",
@@ -93,8 +93,7 @@ def to_bt709_filter(tags: Tags, matrix: int) -> str | None:
     if tags.primaries not in WIDE_GAMUTS:
         return None
     source = f"iprimaries={WIDE_GAMUTS[tags.primaries]}:itrc={CURVES.get(tags.curve, 'bt709')}"
-    space = "smpte170m" if matrix == BT601 else MATRIX_NAMES[matrix]
-    return f"{source}:ispace={space}:irange=tv:all=bt709:range=tv:format=yuv420p"
+    return f"{source}:ispace={MATRIX_NAMES[matrix]}:irange=tv:all=bt709:range=tv:format=yuv420p"
 
 
 def refuse_colours(path: Path, tags: Tags) -> None:
@@ -157,10 +156,10 @@ class Orientation(NamedTuple):
 class Tags(NamedTuple):
     """Facts that a video's first picture states, colours by the numbers of H.273; its container may state others."""
 
-    matrix: int
-    primaries: int
-    curve: int
-    orientation: Orientation
+    matrix: int = 2  # not stated
+    primaries: int = 2
+    curve: int = 2
+    orientation: Orientation = Orientation()
 
     @classmethod
     def of(cls, frame: VideoFrame, decoder: VideoCodecContext) -> Tags:
@@ -177,16 +176,12 @@ class Tags(NamedTuple):
         encoder.color_primaries, encoder.color_trc = self.primaries, self.curve
 
 
-UNTAGGED = Tags(2, 2, 2, Orientation())
-
-
 def to_rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> NDArray[np.uint8]:
     """Convert a frame to the upright picture, uint8 ``[height, width, 3]``, longer side at most ``size`` pixels.
 
-    Matrix and range are those of the frame's tags or the usual rule (:class:`Colour`). A BT.601 picture of limited
-    range in 8-bit 4:2:0 has, at its own size, the colours of ``frame.to_ndarray(format="rgb24")``, which PyAV-based
-    readers return; others are converted with FFmpeg's exact arithmetic (51 dB and better, where its fast one has 41 to
-    50).
+    Matrix and range are those of :class:`Colour`. A BT.601 picture of limited range in 8-bit 4:2:0 has, at its own
+    size, the colours that PyAV 15's readers return (``to_ndarray(format="rgb24")``); others are converted with FFmpeg's
+    exact arithmetic (51 dB and better, where its fast one has 41 to 50).
 
     Args:
         frame: the decoded frame; its display matrix is applied, as players do.
@@ -200,8 +195,8 @@ def to_rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> 
     same = (width, height) == (frame.width, frame.height)
     # FFmpeg converts BT.601 of limited range rightly without being told
     fast = colour == Colour(BT601, full=False) and name == "yuv420p"
-    how: dict[str, Any] = {"interpolation": (BILINEAR if same else AREA) | (0 if fast else EXACT)}
-    how |= {} if same else {"width": width, "height": height}
+    scaler = (BILINEAR if same else AREA) | (0 if fast else EXACT)
+    how: dict[str, Any] = {"width": width, "height": height, "interpolation": scaler}
     array: NDArray[Any]
     if colour.grey:  # versions of FFmpeg differ in the range of grey
         grey = frame.reformat(format="gray", **how).to_ndarray()

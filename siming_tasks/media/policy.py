@@ -18,7 +18,7 @@ from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media.modes import PROXY, UNKNOWN, Backend, MediaMode
 from siming_tasks.media.request_media import Request
-from siming_tasks.media.sampler import SAMPLERS, UNIFORM, matched_frames
+from siming_tasks.media.sampler import SAMPLERS, UNIFORM
 from siming_tasks.media.store import SIZE
 from siming_tasks.options import Options
 
@@ -30,7 +30,7 @@ class Policy:
     Attributes:
         frames: of a full video; ``clip_frames``: of a clip.
         frame_size: longest side of an image in pixels; None keeps the original.
-        density: ``native``, or ``matched``: clips are sampled as densely as the full video (a control).
+        density: ``native``, or ``matched``: clips have at least one frame, else as many a second as the full video.
         mode: name of a media mode, or ``auto`` (the backend's own).
         sampler: the rule by which frames are taken: ``uniform``, or by content (:mod:`siming_tasks.media.sampler`).
     """
@@ -65,9 +65,9 @@ class Policy:
             return Request(None, self.frames, self.sampler)
         if span is None:
             raise ValueError("a step without a span has no clip")
-        matched = self.density_of(scope) == "matched"
-        frames = matched_frames(duration, self.frames, span) if matched else self.clip_frames
-        return Request(span, frames, self.sampler)
+        if self.density_of(scope) == "native":
+            return Request(span, self.clip_frames, self.sampler)
+        return Request(span, max(1, round(self.frames * (span[1] - span[0]) / duration)), self.sampler)
 
     def questions(self, setting: TaskSpec, video: Video) -> Iterator[tuple[str | None, Request]]:
         """Yield the questions of a setting about a video: step (None: all of them) and what is shown for it."""
@@ -139,13 +139,13 @@ def unobservable_reason(
 ) -> str | None:
     """Name the reason why a step cannot be judged: ``silent``, ``dark``, ``rate``, or None if it can.
 
+    One that needs sound *and* picture cannot be judged in a silent video, although part of it may be seen.
+
     Args:
         step: a rubric step; its ``evidence`` names the channel and the lowest sampling rate that carries it.
         fps: sampled rate of what is shown (frames/s).
         has_audio: whether the model hears the sound, or reads what is said.
         has_pictures: whether the model is shown anything.
-
-    A step that needs sound *and* picture cannot be judged in a silent video, although part of it may be seen.
     """
     if step.evidence.is_heard and not has_audio:
         return "silent"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import as_completed
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,10 +59,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one job: frames written, and what could not be done (with the file's name)."""
+    """Result of one job: what could not be done (with the file's name)."""
 
     path: Path
-    frames: int
     errors: tuple[str, ...] = ()
 
 
@@ -83,16 +82,13 @@ def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Workload:
     """
     todo: list[tuple[Job, list[int]]] = []
     for job in jobs:
-        try:
+        with suppress(MediaError):
             if missing := job.missing(cache):
                 todo.append((job, missing))
-        except MediaError:
-            continue
     if not todo:
         return Workload(0, 0, 0, 0.0)
     frames = sum(len(missing) for _, missing in todo)
-    job = todo[0][0]
-    timeline = job.store(cache).timeline()
+    job, timeline = todo[0][0], todo[0][0].store(cache).timeline()
     sample = range(0, min(50, timeline.n_frames), 10)
     start = time.perf_counter()
     sizes = [len(to_jpeg(frame, job.size, QUALITY)) for _, frame in decode(job.path, timeline, sample)]
@@ -102,57 +98,38 @@ def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Workload:
 
 
 def prepare(
-    jobs: Sequence[Job],
-    cache: Path,
-    *,
-    workers: int = 1,
-    cache_gb: float = Options.cache_gb,
-    done: Callable[[Outcome], object] = lambda outcome: None,
-) -> list[Outcome]:
-    """Carry out the jobs; a video that fails is reported and does not stop the others.
+    jobs: Sequence[Job], cache: Path, *, workers: int = 1, cache_gb: float = Options.cache_gb
+) -> Iterator[Outcome]:
+    """Carry out the jobs while their outcomes are iterated, in order; a video that fails does not stop the others.
 
-    Interrupt it at will: what is written is whole, and the next call does only the rest.
-
-    There is one job per video. The cache is kept below ``cache_gb`` gigabytes. Each of the ``workers``, processes,
-    decodes on several threads. ``done`` is called with each outcome as it comes, in any order; they are returned in the
-    order of the jobs.
+    Interrupt it at will: what is written is whole, and the next call does only the rest. There is one job per video.
+    The cache is kept below ``cache_gb`` gigabytes. Each of the ``workers``, processes, decodes on several threads.
     """
-
-    def outcomes_as_they_come() -> Iterator[Outcome]:
-        if workers == 1:
-            yield from (_carry_out(job, cache, cache_gb) for job in jobs)
-            return
-        with worker_pool(min(workers, os.cpu_count() or 1)) as pool:
-            for future in as_completed([pool.submit(_carry_out, job, cache, cache_gb) for job in jobs]):
-                yield future.result()
-
-    outcomes: dict[Path, Outcome] = {}
-    for outcome in outcomes_as_they_come():
-        outcomes[outcome.path] = outcome
-        done(outcome)
-    return [outcomes[job.path] for job in jobs]
+    if workers == 1:
+        yield from (_carry_out(job, cache, cache_gb) for job in jobs)
+        return
+    with worker_pool(min(workers, os.cpu_count() or 1)) as pool:
+        futures = [pool.submit(_carry_out, job, cache, cache_gb) for job in jobs]
+        yield from (future.result() for future in futures)
 
 
 def _carry_out(job: Job, cache: Path, cache_gb: float) -> Outcome:
     """Store the frames, and write the files, of one job."""
-    count = 0
     errors: list[str] = []
     try:
         store = job.store(cache, cache_gb)
         store.timeline()
         if job.mode.sampled:  # a proxy is made of the images
             wanted, errors = union_of_frames(job.requests, store)
-            count = store.fill(wanted)
+            store.fill(wanted)
         for request in () if job.mode.images else job.requests:
             try:
-                shown = view(
+                view(
                     job.path, digest=store.digest, span=request.span, frames=request.frames, mode=job.mode, cache=cache,
                     size=job.size, cache_gb=cache_gb, sampler=request.sampler,
                 )  # fmt: skip
             except MediaError as error:
                 errors.append(str(error).removeprefix(f"{job.path}: "))
-            else:
-                count += 0 if shown.path == job.path else len(shown.indices)
     except MediaError as error:
-        return Outcome(job.path, count, (str(error),))
-    return Outcome(job.path, count, tuple(f"{job.path}: {error}" for error in dict.fromkeys(errors)))
+        return Outcome(job.path, (str(error),))
+    return Outcome(job.path, tuple(f"{job.path}: {error}" for error in dict.fromkeys(errors)))

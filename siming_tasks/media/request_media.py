@@ -140,7 +140,7 @@ class View:
             "sampler": self.sampler if stored else None,
             "reader": "siming" if images else "backend",
             "pixels": pixels(),
-            "decoder": dict(decoder()),
+            "decoder": decoder(),
         }
 
 

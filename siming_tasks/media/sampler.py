@@ -1,9 +1,7 @@
 """Frames that a request takes of a video: so many, evenly by index.
 
-The frames of a span are ``first .. last`` (both included, presentation order, as a linear decode gives them). A request
-for ``n`` takes ``k = min(n, last - first + 1)`` of them, at ``np.linspace(first, last, k, dtype=int)``: first and last
-frame included, positions in between rounded *down*, as lmms-eval's readers, the decord recipe and most model cards do.
-In a file of variable rate the times are then uneven; :class:`~siming_tasks.media.timeline.Timeline` has the true ones.
+``docs/reference/media.md`` states the rule: positions are rounded *down*, as lmms-eval's readers, the decord recipe and
+most model cards do.
 """
 
 from __future__ import annotations
@@ -73,15 +71,3 @@ def frame_range(times: NDArray[np.float64], start: float, end: float) -> tuple[i
     if last < first:
         first = last = max(0, min(last, len(times) - 1))
     return first, last
-
-
-def matched_frames(duration: float, frames: int, span: tuple[float, float]) -> int:
-    """Compute how many frames show ``span`` as densely as ``frames`` frames show ``duration`` seconds; at least one.
-
-    It takes out of "full video against clip" what is only sampling density: what remains is localisation.
-
-    Example:
-        >>> matched_frames(168.9, 64, (10.0, 20.0))
-        4
-    """
-    return max(1, round(frames * (span[1] - span[0]) / duration))

@@ -1,10 +1,5 @@
 """Sound of a video: decoded once to 16 kHz mono beside the frames, cut with clips, sent as WAV or as samples.
 
-::
-
-    <cache>/media/v<PIXELS>/<digest>/sounds/whole.wav    the whole track, from the first frame on
-    <cache>/media/v<PIXELS>/<digest>/sounds/<hash>.wav   what was sent as a file, by the SHA-256 of its samples
-
 Sample 0 is heard when the first frame is shown; where the track begins later or has gaps, silence stands. It is
 resampled once, by FFmpeg, and never again: what a record states is what was sent.
 """

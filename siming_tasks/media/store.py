@@ -1,23 +1,10 @@
 """Frame store: everything decoded from one video, in one folder, shared by all settings, models and processes.
 
-::
-
-    <cache>/media/v<PIXELS>/<digest>/
-        timeline.json               every frame's time
-        motion.json                 how much the video moves, if frames were ever chosen by that
-        bytes                       what all of this holds, for the disk limit; its date is the last use
-        896q90/000123.jpg           frame 123, longer side at most 896 pixels, JPEG quality 90
-        clips/000100-000230.mp4     frames 100..230
-        clips/whole.mp4             the recording without anything but its pictures
-        proxies/a1b2c3d4e5f6.mp4    a film of images; the digits stand for which, and when each is shown
-        sounds/...                  see :mod:`siming_tasks.media.sound`
-    <cache>/media/locks/<digest>.lock
-
-The key is the video's content, not its name. A frame is stored once however many requests share it. Files appear whole
-or not at all, so an interrupted pass leaves good frames and the next pass decodes only what is missing. What a killed
-process leaves half-written is swept by the next writer; ``bytes`` is absent while somebody writes, so what was written
-before a kill is counted, not forgotten. Reading needs no right to write. After each writing the store is brought below
-its limit: the longest unused videos go first.
+``docs/reference/media.md`` draws its folders. The key is the video's content, not its name. A frame is stored once
+however many requests share it. Files appear whole or not at all, so an interrupted pass leaves good frames and the next
+pass decodes only what is missing. What a killed process leaves half-written is swept by the next writer; ``bytes`` is
+absent while somebody writes, so what was written before a kill is counted, not forgotten. Reading needs no right to
+write. After each writing the store is brought below its limit: the longest unused videos go first.
 """
 
 from __future__ import annotations

@@ -144,8 +144,7 @@ def timeline_of(
     if missing > SLACK or corrupt:
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
-    alone = len(container.streams.video) == 1
-    standard = path.suffix.lower() in plain and alone and counted == len(pts)
+    standard = path.suffix.lower() in plain and len(container.streams.video) == 1 and counted == len(pts)
     standard = standard and tags_of(path).orientation == Orientation()
     keyframes = np.flatnonzero(table[order, 3])
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)

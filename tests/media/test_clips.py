@@ -12,7 +12,7 @@ import pytest
 from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Sound, add_sound, has_sound, read_timeline, sample_indices, view
 from siming_tasks.media.clips import write_clip
-from siming_tasks.media.decode import decode
+from siming_tasks.media.decode import PIXELS, decode
 from siming_tasks.media.picture import to_rgb
 
 SHAPES = ["photo", "plain", "open_gop", "vfr", "odd", "ten_bit", "full_range", "bt709", "hevc", "ts", "rotated_90",
@@ -154,12 +154,15 @@ def test_an_intact_file_is_sent_unchanged_and_never_with_a_track_of_which_no_rec
 def test_info_lists_the_frames_that_were_shown(videos: Any, tmp_path: Path) -> None:
     path = videos.get("plain")
     stored = {"size": 896, "quality": 90, "sampler": "uniform-floor/1", "reader": "siming"}
+    libraries = {name: ".".join(map(str, version)) for name, version in av.library_versions.items()}
+    made = {"pixels": PIXELS, "decoder": {"av": av.__version__, **libraries}}
     assert view(path, span=(0.5, 1.5), frames=4, cache=tmp_path).info() == {
-        "mode": "frames", "n_frames": 4, "indices": [13, 21, 29, 37], "start": 0.52, "end": 1.48, "fps": 4.0, **stored,
+        "mode": "frames", "n_frames": 4, "indices": [13, 21, 29, 37], "start": 0.52, "end": 1.48, "fps": 4.0, **made,
+        **stored,
     }  # fmt: skip
     assert view(path, span=None, frames=4, mode="video", cache=tmp_path).info() == {
         "mode": "video", "file_frames": 60, "range": [0, 59], "start": 0.0, "end": 2.36, "file_fps": 25.0,
-        **dict.fromkeys(stored), "reader": "backend",
+        **dict.fromkeys(stored), "reader": "backend", **made,
     }  # fmt: skip
     proxy = view(path, span=None, frames=4, mode="proxy", cache=tmp_path).info()
     assert (proxy["indices"], proxy["file_frames"], "n_frames" in proxy) == ([0, 19, 39, 59], 4, False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import av
 import numpy as np
 import pytest
 
+import siming_tasks
 from siming_tasks.common.errors import MediaError
 from siming_tasks.media import read_timeline, view
 from siming_tasks.media.clips import write_clip
@@ -16,6 +18,7 @@ from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import BT601, Colour, to_rgb
 from siming_tasks.tools.builder.transcode import normalise
 
+PACKAGE = Path(siming_tasks.__file__).parent
 LIMITED, FULL = 1, 2
 BT709, UNTAGGED, BT601_625, BT601_525, BT2020 = 1, 2, 5, 6, 9
 WIDTH, HEIGHT = 160, 96
@@ -102,6 +105,17 @@ def test_plain_sd_pictures_keep_every_bit() -> None:
         for range_ in (0, LIMITED):
             assert np.array_equal(to_rgb(scene("yuv420p", matrix=matrix, range_=range_)), plain)
             assert np.array_equal(to_rgb(scene("yuv420p", matrix=matrix, range_=range_), 80), small)
+
+
+def test_one_module_converts_colours_and_reads_the_tags_that_decide() -> None:
+    """Versions of PyAV differ in what they convert and in what a container's tags say; the others ask ``picture``."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = isinstance(node, ast.Attribute) and node.attr in ("reformat", "color_trc", "color_primaries")
+            called = isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "to_ndarray" and node.keywords
+            found |= {path.relative_to(PACKAGE).as_posix()} if named or called else set()
+    assert found == {"media/picture.py"}
 
 
 # Files -----------------------------------------------------------------------------------------------------------

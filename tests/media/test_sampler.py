@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lmms_eval.models.model_utils.load_video import _compute_sample_count, _compute_uniform_indices
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media import PAPER_FRAMES, frame_range, matched_frames, sample_indices
+from siming_tasks.media import PAPER_FRAMES, Policy, frame_range, sample_indices
 
 TIMES = np.arange(100) / 25
 
@@ -87,7 +87,9 @@ def test_empty_negative_and_late_spans_are_refused(start: float, end: float, mes
 
 
 def test_matched_clips_have_the_rate_of_the_full_video() -> None:
-    assert [matched_frames(160.0, 64, span) for span in ((10.0, 20.0), (10.0, 10.5), (0.0, 160.0))] == [4, 1, 64]
+    policy = Policy(64, 16, density="matched")
+    asked = [policy.request(160.0, span, "clip") for span in ((10.0, 20.0), (10.0, 10.5), (0.0, 160.0))]
+    assert [request.frames for request in asked] == [4, 1, 64]
 
 
 def test_presets_equal_table_6_of_the_paper() -> None:

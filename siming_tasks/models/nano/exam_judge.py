@@ -97,8 +97,7 @@ def _of_file(path: Path, frames: int) -> Sight:
     timeline = read_timeline(path)
     indices = sample_indices(timeline.n_frames, frames)
     shown = {index: to_rgb(frame) for index, frame in decode(path, timeline, indices.tolist())}
-    times = timeline.times[indices] - timeline.times[0]
-    return [shown[index] for index in indices.tolist()], times.astype(np.float32)
+    return [shown[index] for index in indices.tolist()], timeline.times[indices].astype(np.float32)
 
 
 def load(path: Path = WEIGHTS) -> tuple[dict[str, torch.Tensor], dict[str, Any], str]:

@@ -106,17 +106,17 @@ def read_transcript(doc: Doc) -> tuple[Utterance, ...] | None:
 
 def _media_facts(doc: Doc, media: View | None) -> dict[str, Any]:
     """Description of a document's media for its record."""
-    setting, dataset = TASKS[doc["setting"]], RUN.dataset_of(doc).dataset
+    setting, opened = TASKS[doc["setting"]], RUN.dataset_of(doc)
     facts = {**(media.info() if media else NOTHING_SHOWN), "density": RUN.policy.density_of(setting.scope)}
-    video = dataset.video(doc["video_id"])
     if (sound := heard_sound(doc)) is not None:
-        facts |= {"sound": sound.info(), "decoder": dict(decoder())}
+        facts |= {"sound": sound.info(), "decoder": decoder()}
     if (transcript := read_transcript(doc)) is not None:
         facts["transcript"] = transcript_facts(transcript)
     if setting.ablation:
         facts["ablation"] = setting.ablation.name
     if setting.ablation.shows_other_exam:
-        facts["mismatched_video"] = RUN.dataset_of(doc).mismatched.of(video, doc["step_id"] or None)[0].video_id
+        video = opened.dataset.video(doc["video_id"])
+        facts["mismatched_video"] = opened.mismatched.of(video, doc["step_id"] or None)[0].video_id
     return facts
 
 

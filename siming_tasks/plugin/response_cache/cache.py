@@ -162,10 +162,8 @@ class _Run:
         if self.store is None:
             return
         kept, self.earlier = self.store.find(self.requests.keys())
-        since = ""
-        if kept:
-            oldest = time.localtime(min(reply.at for reply in kept.values()))
-            since = f" (the oldest since {time.strftime('%Y-%m-%d %H:%M', oldest)})"
+        oldest = time.localtime(min((reply.at for reply in kept.values()), default=0))
+        since = f" (the oldest since {time.strftime('%Y-%m-%d %H:%M', oldest)})" if kept else ""
         _log(f"keeping replies in {self.store.folder}; {len(kept)} of {len(self.requests)} are there{since}.")
         if self.store.unreadable:
             lines = f"{self.store.unreadable} lines or files there cannot be read and are left out"
@@ -177,11 +175,10 @@ class _Run:
             self.budget.charge(attempts)
         self.kept.update(kept)
         for key, reply in kept.items():
-            request, output = self.requests[key], well_formed(reply.reply)
-            self.outputs[key] = _output(output, reply.tokens)
-            if reply.media:  # the same bytes: their pixels have this run's number, too
-                ours = {"pixels": pixels()} if "pixels" in reply.media else {}
-                RUN.record_media(request.doc, {**reply.media, **ours})
+            request, media = self.requests[key], dict(reply.media or {})
+            self.outputs[key] = _output(well_formed(reply.reply), reply.tokens)
+            if media:  # the same bytes: their pixels have this run's number, too
+                RUN.record_media(request.doc, media | ({"pixels": pixels()} if "pixels" in media else {}))
             self._record_usage(request, {"at": reply.at, "kept": True})
 
     def _take_new(self, request: KeyedRequest, output: Any, seconds: float | None) -> None:

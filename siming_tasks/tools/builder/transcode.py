@@ -325,19 +325,16 @@ class _Writer:
         import av
 
         # The matrix stays, the range becomes limited, RGB gets the matrix of its size. FFmpeg 7 takes all grey for full
-        # range: numbers of limited range stay as they are from "full" to "full".
-        as_they_are = colour.grey and not colour.full
-        colours = f"out_color_matrix={colour.matrix}:out_range={'full' if as_they_are else 'limited'}"
-        if colour.coded:
-            full = "full" if colour.full or as_they_are else "limited"
-            colours = f"in_color_matrix={colour.matrix}:in_range={full}:{colours}"
+        # range: the numbers of what has limited range stay themselves from "full" to "full".
+        full, made = (("limited", "full")[it] for it in (colour.full or colour.grey, colour.grey and not colour.full))
+        colours = f"out_color_matrix={colour.matrix}:out_range={made}"
+        colours = f"in_color_matrix={colour.matrix}:in_range={full}:{colours}" if colour.coded else colours
         steps = [("yadif", "deint=interlaced")] if first.interlaced_frame else []
-        transposed, rows, columns = tags.orientation
-        steps += [("transpose", "cclock_flip")] if transposed else []  # rows become columns, and no more
-        steps += [("vflip", "")] if rows else []
-        steps += [("hflip", "")] if columns else []
+        steps += [("transpose", "cclock_flip")] if tags.orientation.transposed else []  # rows to columns
+        steps += [("vflip", "")] if tags.orientation.rows else []
+        steps += [("hflip", "")] if tags.orientation.columns else []
         steps += [("scale", "{}:{}:flags=area:{}".format(*self.size, colours)), ("setsar", "1")]
-        steps += [("setparams", "range=limited")] if as_they_are else []
+        steps += [("setparams", "range=limited")]
         if wide := to_bt709_filter(tags, colour.matrix):
             steps += [("format", "yuv420p10le"), ("colorspace", wide)]
         start = float(self.clock.start * self.clock.time_base)

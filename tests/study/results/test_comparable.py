@@ -18,7 +18,7 @@ def entrant(name: str, prompts: list[object]) -> TaskRun:
     points = np.ones((len(ids), 1))
     panel = ScoreMatrix(ids, ["s"], ["cpr"], [1.0], points, points, points > 0, "score")
     conditions = {
-        f"full_score/{i}": (None, p, None, "frames", 8, None, None, None, None)
+        f"full_score/{i}": (None, p, None, "frames", 8, None, None, None, None, None)
         for i, p in zip(ids, prompts, strict=True)
     }
     return TaskRun(name, panel, conditions, {})
@@ -48,6 +48,20 @@ def test_a_mode_that_is_not_known_is_not_stated() -> None:
     assert found == ["frames", "video", None]
     schemas = [record(), record(prompt="a"), record(prompt="a", reply_schema="b")]
     assert [_conditions(one)[CONDITIONS.index("schema")] for one in schemas] == [None, "none", "b"]
+
+
+def test_pixels_of_two_numbers_are_not_compared_without_a_word() -> None:
+    place = CONDITIONS.index("pixels")
+    for one, other, differ in ((4, 5, True), (4, "4-libavcodec63", True), (4, 4, False), (4, None, False)):
+        runs = [
+            TaskRun(name, entrant(name, ["x"]).panel, {"full_score/v0": _conditions(record(pixels=number))}, {})
+            for name, number in (("a", one), ("b", other))
+        ]
+        reasons = comparable(*runs)
+        assert bool(reasons) == differ and comparable(*runs, allow=["pixels"]) == []
+        assert not differ or f"differ in pixels: {one} against {other} " in reasons[0]
+    versions = [_conditions(record(pixels=4, decoder={"av": av})) for av in ("15.1.0", "17.1.0")]
+    assert versions[0] == versions[1] and versions[0][place] == 4
 
 
 def record(prompt: str | None = None, reply_schema: str | None = None, **media: object) -> Record:

@@ -265,6 +265,8 @@ CONDITIONS: list[tuple[dict[str, Any], str]] = [
     ({"media": {"mode": "frames", "n_frames": 32, "indices": [0, 2], "sampler": "s"}}, "number of frames"),
     ({"media": {"mode": "frames", "n_frames": 2, "indices": [0, 1], "sampler": "s"}}, ""),  # the whole of a short one
     ({"media": {"mode": "unknown"}}, ""),
+    ({"media": {**SHOWN, "pixels": 5}}, "pixels (4, 5)"),
+    ({"media": {**SHOWN, "pixels": 4, "decoder": {"av": "17.1.0"}}}, ""),
     ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3}}, "number of frames"),
     ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3, "indices": [30, 31, 32]}}, ""),  # a short clip
     ({"asking": "reasoned"}, "way of asking (plain, reasoned)"),
@@ -277,7 +279,7 @@ CONDITIONS: list[tuple[dict[str, Any], str]] = [
 def test_parts_that_were_asked_otherwise_are_refused_by_what_their_records_state(
     dataset: Dataset, tmp_path: Path, change: dict[str, Any], said: str
 ) -> None:
-    media = {"mode": "frames", "n_frames": 64, "indices": [0, 2], "sampler": "s"}
+    media = {**SHOWN, "indices": [0, 2], "pixels": 4, "decoder": {"av": "15.1.0"}}
     setting = change.get("setting", "full_score")
     asked = [one for one in complete_run(dataset) if one["setting"] == setting][:3]
     records = [{**one, "media": media, "usage": {"model": "m"}} for one in asked]
