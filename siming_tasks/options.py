@@ -24,7 +24,7 @@ from siming_tasks.common.choices import AskUnit, LabelMapping, PromptStyle, Sche
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.input_kinds import expect
 
-__all__ = ["OPTIONS", "Option", "Options", "shard_of", "videos_of_public_set"]
+__all__ = ["OPTIONS", "Option", "Options", "shard_of", "variable"]
 
 _log = logging.getLogger(__name__)
 
@@ -293,10 +293,9 @@ def environment_with(**changes: str) -> dict[str, str]:
     return {**os.environ, **changes}
 
 
-def videos_of_public_set(name: str) -> Path | None:
-    """Folder that the variable of a public set's videos names, as lmms-eval has such: ``EGOOOPS_VIDEO_DIR``."""
-    folder = os.environ.get(f"{name.upper()}_VIDEO_DIR", "").strip()
-    return Path(folder).expanduser() if folder else None
+def variable(name: str) -> str:
+    """Variable of another program, such as torch's ``MASTER_ADDR``; empty if it is not set."""
+    return os.environ.get(name, "").strip()
 
 
 def _describe_fields() -> dict[str, Option]:

@@ -44,7 +44,7 @@ print(json.dumps([found, sorted({*left_out} & {*sys.modules})]))
 COMMANDS = {
     "data check {exams}": "0 errors",
     "data template {out}/sheet.xlsx --rubric {exams}/rubric.yaml --videos {exams}/media": "sheets a, b and spans",
-    "data build {out}/new --rubric {exams}/rubric.yaml --videos {exams}/media --labels {out}/scores.csv --synthetic": (
+    "data build {out}/new --rubric {exams}/rubric.yaml --videos {exams}/media --labels {out}/scores.csv": (
         "132 judged steps"
     ),
     "data rate {exams} --rater kim --no-browser --store {out}/kim.sqlite": "page 200",

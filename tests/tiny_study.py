@@ -24,7 +24,7 @@ def write_exams(root: Path, points: Points, videos: int = VIDEOS) -> Path:
     """A data set of the default rubric's steps; two exams of each student, two sites."""
     root.mkdir(exist_ok=True)
     shutil.copy(Path(siming_tasks.__file__).parent / "benchmark" / "rubrics" / "default.yaml", root / "rubric.yaml")
-    (root / "dataset.yaml").write_text('name: tiny\nversion: "1"\nsynthetic: true\nlicense: CC0-1.0\n')
+    (root / "dataset.yaml").write_text('name: tiny\nversion: "1"\nsimulated: {videos: true}\nlicense: CC0-1.0\n')
     rows = []
     for v in range(videos):
         steps = []

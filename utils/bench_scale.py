@@ -90,7 +90,7 @@ def make_folder(root: Path, videos: int) -> None:
     (root / "data" / "media").mkdir(parents=True)
     default = resources.files("siming_tasks.benchmark.rubrics") / "default.yaml"
     (root / "data" / "rubric.yaml").write_text(default.read_text(encoding="utf-8"), encoding="utf-8")
-    (root / "data" / "dataset.yaml").write_text("name: scale\nversion: '1'\nsynthetic: true\n")
+    (root / "data" / "dataset.yaml").write_text("name: scale\nversion: '1'\nsimulated: {videos: true, labels: true}\n")
     runs = {"p": 0.7, "q": 0.5}
     with (root / "data" / "videos.jsonl").open("w") as out:
         streams = {name: (root / f"{name}.jsonl").open("w") for name in runs}

@@ -32,7 +32,7 @@ def make_labels(folder: Path, videos: int) -> Dataset:
             steps.append({"step_id": step, "start": 0.0, "end": 0.9, "score": dict(points)})
         rows.append({"video_id": exam.video_id, "media": name, "duration": 1.0, "steps": steps})
     (folder / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    (folder / "dataset.yaml").write_text("name: simulated\nversion: '1'\nsynthetic: true\n", encoding="utf-8")
+    (folder / "dataset.yaml").write_text("name: simulated\nversion: '1'\nsimulated: {videos: true}\n", encoding="utf-8")
     return open_dataset(folder)
 
 

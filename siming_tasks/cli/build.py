@@ -77,7 +77,8 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
 @click.option("--keep-ids", is_flag=True, help="keep the table's video names as ids")
 @click.option("--keep-rater-names", is_flag=True, help="keep the table's names of raters")
 @click.option("--consent", multiple=True, metavar="HOST", help="who may receive recordings: api.openai.com, or any")
-@click.option("--synthetic", is_flag=True, help="the videos or labels are simulated")
+@click.option("--simulated-videos", is_flag=True, help="the videos are drawings: they show nobody, and may go anywhere")
+@click.option("--simulated-labels", is_flag=True, help="the labels are simulated")
 @click.option("--jobs", type=click.IntRange(1), default=2, help="videos worked on at once")
 def build(
     out: Path | None,

@@ -90,7 +90,7 @@ def push(dir: str, repo: str, options: Options, gated: str | None, private: bool
     if not is_hub_name(repo) or "@" in repo:
         raise OptionsError(f"{repo!r} is no name of a repository (org/name).")
     dataset = cli.open_dataset(options, dir=dir, media=True)
-    gate = gated or ("no" if dataset.synthetic else "manual")
+    gate = gated or ("no" if dataset.simulated.videos else "manual")
     revision = push_dataset(dataset, repo, gate=gate, private=private)  # type: ignore[arg-type]
     say(f"{repo}: {marked_name(dataset)}, without labels, revision {revision}.")
     say(f"SIMING_DATA={repo}@{revision}")

@@ -96,7 +96,7 @@ def requests(
     from tqdm import tqdm
 
     from siming_tasks.benchmark.tasks import BENCHMARK_TASKS
-    from siming_tasks.data.consent import consent_in_words, refuse_without_consent
+    from siming_tasks.data.consent import consent_in_words
     from siming_tasks.study.results.run import read_run
     from siming_tasks.tools.exchange.batch_job import answered_requests, asked_file, refuse_unlike, write_job
     from siming_tasks.tools.exchange.requests import Asked
@@ -105,7 +105,6 @@ def requests(
     options = replace(options, data=str(cli.dataset_folder(options)))
     asked = Asked.by(options, names, limit)
     if not files:  # vLLM of this machine takes files
-        refuse_without_consent(asked.dataset, "", "frames, sound or files (in the job)")
         say(consent_in_words(asked.dataset))
     if missing:
         answered = answered_requests(read_run(missing, asked.dataset))

@@ -1,64 +1,42 @@
 """Recordings that leave this machine: to whom they may go, and copies that tell nothing but what they show.
 
 ``dataset.yaml`` states who may receive frames, sound or files (``consent: {services: [api.example.com]}``, or ``any``).
-Whatever is on this machine is nobody's business; SYNTHETIC data show nobody.
+Whatever is on this machine is nobody's business; simulated videos show nobody.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import shutil
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.data.dataset import Dataset
+from siming_tasks.data.hosts import host_of, is_here, is_named, read_by
 from siming_tasks.media.plain_copy import copy_plain
 
 ANY = "any"
-
-
-def host_of(address: str) -> str:
-    """Host of an address, or of a host name with or without a port; empty where there is none."""
-    return urlsplit(address if "//" in address else f"//{address}").hostname or ""
-
-
-def is_here(address: str) -> bool:
-    """True if an address or a host name is on this machine.
-
-    Example:
-        >>> [is_here(each) for each in ("http://127.0.0.1:8000/v1", "localhost", "http://[::1]/", "node7", "10.0.0.1")]
-        [True, True, True, False, False]
-    """
-    host = host_of(address)
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def read_by(address: str) -> str:
-    """Address of who gets what is sent to an address: of a proxy, where one is set for it and is not on this machine.
-
-    A proxy reads what is not encrypted, and its ``localhost`` is another machine.
-    """
-    scheme, proxies = urlsplit(address).scheme if "//" in address else "https", getproxies()
-    proxy = "" if proxy_bypass(host_of(address)) else proxies.get(scheme) or proxies.get("all") or ""
-    through = proxy and not is_here(proxy) and (is_here(address) or scheme != "https")
-    return proxy if through else address
+RECORDINGS = "frames, sound or files"
+HERE = "this machine"
+"""Recipient that nothing is sent to: a model in this process, a folder."""
+UNSTATED = "whoever is sent them"
+"""Recipient of whom only the data set's own statement is known."""
 
 
 def recipients(dataset: Dataset) -> tuple[str, ...]:
-    """Names of those who may receive recordings of a data set, as it states them; ``any`` stands for everybody."""
+    """Hosts of others that may receive recordings of a data set, as it states them; ``any`` stands for everybody."""
     stated = (dataset.meta.get("consent") or {}).get("services") or ()
     return (stated,) if isinstance(stated, str) else tuple(stated)
 
 
+def stated_here(dataset: Dataset) -> tuple[str, ...]:
+    """Hosts that a data set states as here: machines of those who answer for it."""
+    return tuple((dataset.meta.get("consent") or {}).get("here") or ())
+
+
 def consent_in_words(dataset: Dataset) -> str:
     """A sentence on who may receive recordings of a data set."""
-    if dataset.synthetic:
+    if dataset.simulated.videos:
         return "SYNTHETIC: its recordings may go to any service."
     named = recipients(dataset)
     if ANY in named:
@@ -68,31 +46,48 @@ def consent_in_words(dataset: Dataset) -> str:
     )  # fmt: skip
 
 
-def refuse_without_consent(dataset: Dataset, recipient: str, what: str = "frames, sound or files") -> None:
-    """Refuse to send recordings to who is not named in the data set, nor by a name that ends in one of those named.
+def may_receive(dataset: Dataset, host: str) -> bool:
+    """Test whether a host is here, or is named by a data set (or ends in a name of it), or whether nobody is shown."""
+    named, host = recipients(dataset), host_of(host)
+    return dataset.simulated.videos or ANY in named or is_named(host, named) or is_here(host, stated_here(dataset))
+
+
+def refuse_without_consent(dataset: Dataset, recipient: str, what: str = RECORDINGS) -> None:
+    """Refuse to send recordings to a recipient, or to the proxy before it that reads them, as :func:`refuse_host` does.
 
     Args:
         dataset: whose recordings they are.
-        recipient: an address or a host name, which a proxy may stand before; empty: not known who.
+        recipient: an address or a host name, :data:`HERE`, or :data:`UNSTATED`, of whom it must state somebody.
         what: is sent, for the message.
+    """
+    if recipient not in (HERE, UNSTATED):
+        reader = read_by(recipient, stated_here(dataset))
+        refuse_host(dataset, host_of(reader) or reader, what)
+    elif recipient == UNSTATED and not recipients(dataset):
+        refuse_host(dataset, "api.example.com", what)
+
+
+def refuse_host(dataset: Dataset, host: str, what: str = RECORDINGS, *, by: str = "") -> None:
+    """Refuse to send recordings to a host that the data set does not name, nor a name that it ends in.
+
+    Args:
+        dataset: whose recordings they are.
+        host: of who reads them.
+        what: is sent, for the message.
+        by: host that redirected the request, if any.
 
     Raises:
-        DataError: the data set is real, the recipient elsewhere, and nobody agreed to that; says what is to be stated.
+        DataError: the data set is real, the host elsewhere, and nobody agreed to that; says what is to be stated.
     """
-    if dataset.synthetic:
+    if may_receive(dataset, host):
         return
-    recipient = read_by(recipient) if recipient else ""
-    host, named = host_of(recipient) or recipient, recipients(dataset)
-    allowed = ANY in named or any(host == name or host.endswith(f".{name}") for name in named)
-    if allowed or (recipient and is_here(recipient)) or (named and not recipient):
-        return
-    example = host or "api.example.com"
+    redirected = f" ({by} redirected the request there)" if by not in ("", host) else ""
     raise DataError(
-        f"{dataset.name}: {what} of recordings of people would go to {host or 'a service'}, which is not on this "
-        "machine, and the data set does not state that the people recorded and those responsible for the data agreed "
-        f"to that. {consent_in_words(dataset)} If consent and ethics approval cover this recipient, state it in "
-        f"dataset.yaml: `consent: {{services: [{example}]}}` (`siming data build --consent {example}`); else use a "
-        "model on this machine."
+        f"{dataset.name}: {what} of recordings of people would go to {host}{redirected}, which is not on this machine, "
+        "and the data set does not state that the people recorded and those responsible for the data agreed to that. "
+        f"{consent_in_words(dataset)} If consent and ethics approval cover this recipient, state it in dataset.yaml: "
+        f"`consent: {{services: [{host}]}}` (`siming data build --consent {host}`), or `consent: {{here: [{host}]}}` "
+        "for a machine of your own; else use a model on this machine."
     )
 
 
@@ -102,7 +97,7 @@ def copy_recording(dataset: Dataset, video: Video, target: Path) -> None:
     Raises:
         DataError: the file may carry more (place, name, device, date), which cannot be left out.
     """
-    if dataset.synthetic:
+    if dataset.simulated.videos:
         shutil.copyfile(dataset.media_path(video), target)
         return
     try:

@@ -20,7 +20,7 @@ from siming_tasks.common.files import canonical_json, digest_of, inside, open_re
 from siming_tasks.common.input_kinds import misplaced, path_of
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
+from siming_tasks.data.row_schema import DatasetInfo, Simulated, VideoRow, problems_of
 from siming_tasks.data.sound_facts import SoundFacts, sound_facts_of
 from siming_tasks.media.container import open_video
 
@@ -36,7 +36,7 @@ class Dataset(Exams, Shown):
     Attributes:
         root: the folder.
         name, version: from ``dataset.yaml``.
-        synthetic: the videos and labels are simulated; every output must say so.
+        simulated: whether its videos, which then show nobody, and its labels are simulated.
         digest: hex SHA-256 that stands for rubric, labels and media.
         rubric: what the labels refer to.
         videos: in file order, their steps in rubric order.
@@ -56,12 +56,17 @@ class Dataset(Exams, Shown):
 
     root: Path
     version: str
-    synthetic: bool
+    simulated: Simulated
     digest: str
     meta: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     part: str = ""
     whole: Dataset | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def synthetic(self) -> bool:
+        """True if videos or labels are simulated: every output must say so."""
+        return self.simulated.videos or self.simulated.labels
 
     @property
     def title(self) -> str:
@@ -192,13 +197,13 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
         return None, problems
     videos, lines, rows = _read_videos(root, rubric, problems, media)
     digest = _digest(root, info, rubric, videos, rows, problems)
-    meta = info.model_dump(exclude={"name", "version", "synthetic", "digest", "raters"})
+    meta = info.model_dump(exclude={"name", "version", "simulated", "digest", "raters"})
     if root.resolve().parent.name == "snapshots":
         meta["revision"] = root.resolve().name  # a Hugging Face snapshot is named by its commit
     facts = {name: row.rater() for name, row in info.raters.items()}
     dataset = Dataset(
         rubric, tuple(videos), info.name, facts,
-        root=root, version=info.version, synthetic=info.synthetic, digest=digest, meta=meta, lines=lines,
+        root=root, version=info.version, simulated=info.simulated, digest=digest, meta=meta, lines=lines,
     )  # fmt: skip
     problems += _rater_problems(dataset)
     return (dataset if videos else None), problems

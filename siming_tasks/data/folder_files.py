@@ -55,7 +55,7 @@ def _card(dataset: Dataset, info: Mapping[str, Any]) -> str:
     """The dataset card: a Hugging Face header, the facts that the files tell, and what its owner should say."""
     rubric, videos = dataset.rubric, dataset.videos
     clinical = rubric.examiner is None  # the prompt's is a physician
-    tags = {"clinical-skills": clinical, "synthetic": info.get("synthetic")}
+    tags = {"clinical-skills": clinical, "synthetic": dataset.synthetic}
     head: dict[str, Any] = {
         "pretty_name": info["name"],
         "license": str(info.get("license") or "other").lower(),
@@ -64,7 +64,7 @@ def _card(dataset: Dataset, info: Mapping[str, Any]) -> str:
         "tags": ["siming-bench", "video", *(tag for tag, holds in tags.items() if holds)],
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": "videos.jsonl"}]}],
     }
-    if info.get("labels") == "withheld" and not info.get("synthetic"):
+    if info.get("labels") == "withheld" and not dataset.simulated.videos:
         head["extra_gated_prompt"] = _GATE
     judged = [step for video in videos for step in video.applicable]
     missed = [step.consensus < rubric.by_id[step.step_id].max_score for step in judged if step.consensus is not None]
@@ -96,7 +96,8 @@ def _card(dataset: Dataset, info: Mapping[str, Any]) -> str:
         f"License: {info.get('license') or 'not stated'}. Citation: {info.get('citation') or 'not stated'}.",
         f"Content digest (SHA-256 of rubric, labels and media): `{info['digest']}`",
     ]
-    marked = "**SYNTHETIC: no real exam, person or score.** " if info.get("synthetic") else ""
+    kinds = " and ".join(kind for kind, simulated in dataset.simulated if simulated)
+    marked = f"**SYNTHETIC: its {kinds} are simulated.** " if kinds else ""
     exams = f"“{rubric.title}”" if rubric.title and rubric.rubric_id != DEFAULT_ID else "exams"
     about = f"{marked}Videos of {exams}, with scores of steps, for SiMing-Bench (`siming-tasks`)."
     if info.get("canary"):

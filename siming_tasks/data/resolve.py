@@ -13,7 +13,7 @@ from siming_tasks.common.processes import locked
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.makers import DEMO, maker_of, public_sets
 from siming_tasks.data.verify_media import verify_media
-from siming_tasks.options import Options, videos_of_public_set
+from siming_tasks.options import Options, variable
 
 _log = logging.getLogger(__name__)
 _HUB = re.compile(r"^(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?$")
@@ -71,7 +71,7 @@ def as_dataset(data: object, name: str = "data") -> Dataset:
 def _public_set(settings: Options, named: str) -> Path:
     """The folder of a public set in the cache, made on first use of the videos that its variable names."""
     home, name = settings.cache_dir / "public-sets" / settings.data, settings.data
-    if videos_of_public_set(name):
+    if variable(f"{name.upper()}_VIDEO_DIR"):
         maker_of(name).make(name, home, settings.cache_dir)
     elif not home.is_dir():
         raise DataError(

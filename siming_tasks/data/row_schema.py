@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -23,6 +23,7 @@ from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import check_file_name
 from siming_tasks.common.sanitize import shown_name
+from siming_tasks.data.hosts import stated_host
 
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 MAX_VIDEO_ID = 128
@@ -167,12 +168,27 @@ class VideoRow(BaseModel):
         return Video(self.video_id, self.media, self.duration, labels, self.site, extra)
 
 
+class Simulated(BaseModel):
+    """Parts of a data set that are simulated: its videos, which then show nobody, and its labels."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    videos: StrictBool = False
+    labels: StrictBool = False
+
+
 class ConsentRow(BaseModel):
-    """Consent to receive recordings: host names, or ``any``; a name stands for all that end in it, after a dot."""
+    """Hosts that may receive recordings, each in its one form.
+
+    Attributes:
+        services: those of others, or ``any``; a name stands for all that end in it, after a dot.
+        here: machines that count as this one.
+    """
 
     model_config = ConfigDict(extra="allow")
 
-    services: Literal["any"] | tuple[str, ...]
+    services: Literal["any"] | tuple[Annotated[str, AfterValidator(stated_host)], ...] = ()
+    here: tuple[Annotated[str, AfterValidator(partial(stated_host, ours=True))], ...] = ()
 
 
 class DatasetInfo(BaseModel):
@@ -183,7 +199,7 @@ class DatasetInfo(BaseModel):
     name: str = Field(min_length=1, max_length=200)
     version: str = "0"
     license: str | None = None
-    synthetic: StrictBool = False
+    simulated: Simulated = Simulated()
     languages: tuple[str, ...] = ()
     label_sources: Any = None
     raters: dict[str, RaterRow] = Field(default_factory=dict)
@@ -192,6 +208,21 @@ class DatasetInfo(BaseModel):
     consent: ConsentRow | None = None
     digest: Sha256 | None = None
     media_sha256: dict[str, Sha256] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _simulated(cls, stated: Any) -> Any:
+        if not isinstance(stated, dict):
+            return stated
+        if "synthetic" in stated:
+            raise ValueError(
+                "`synthetic` does not say what is simulated. Write `simulated: {videos: true, labels: true}`, or the "
+                "one that is; leave it out of a data set of real recordings and labels"
+            )
+        both = {"videos": True, "labels": True}
+        if stated.get("simulation") and (said := stated.get("simulated", both)) != both:
+            raise ValueError(f"a `simulation` makes videos and labels, and `simulated` says {said}. Correct one")
+        return {**stated, "simulated": both} if stated.get("simulation") else stated
 
 
 def problems_of(

@@ -27,7 +27,7 @@ MAX_KEY = 400_000_000  # largest label file in bytes: 20,000 videos with three r
 _MEND = "Restore the file, or write it anew from the full data set with `siming data split`."
 
 
-_PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation",
+_PUBLIC = ("name", "version", "license", "simulated", "languages", "processing", "created", "canary", "url", "citation",
            "attempts", "sound", "consent")  # fmt: skip
 _PUBLIC_OF_VIDEO = ("split", "splits", "transcript", "canary")
 _TIES = ("student", "performance")
@@ -101,7 +101,9 @@ def _write_public(dataset: Dataset, part: Path) -> None:
             raise DataError.of([media_difference(dataset.root, video.media, stated, digest)])
         copy_recording(dataset, video, part / target)
         media[target] = sha256_file(part / target)
-    known = {"name": dataset.name, "version": dataset.version, "synthetic": dataset.synthetic, **dataset.meta}
+    known = {"name": dataset.name, "version": dataset.version, **dataset.meta, "simulated": dict(dataset.simulated)}
+    if consent := dataset.meta.get("consent"):
+        known["consent"] = {**consent, "here": ()}  # machines of whoever keeps the labels
     canary = f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, sha256_json(media))}"  # of nothing that is withheld
     info = {"canary": canary, **{name: known[name] for name in _PUBLIC if known.get(name) is not None}}
     rows = list(map(_public_row, dataset.videos))

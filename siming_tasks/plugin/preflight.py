@@ -23,7 +23,8 @@ from siming_tasks.benchmark.tasks import TaskSpec
 from siming_tasks.benchmark.tasks.expected_requests import check_shards
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.data.consent import host_of, is_here, read_by
+from siming_tasks.data.consent import HERE, UNSTATED
+from siming_tasks.data.hosts import is_here, read_by
 from siming_tasks.data.makers import set_of_group, tasks_named
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.models.recipes.transport import transports
@@ -210,17 +211,20 @@ def _check_expert_detection(backend: Backend, arguments: Mapping[str, Any]) -> N
         )
 
 
+_ADDRESS = re.compile(r"(https?://)(?:[^/?#]*@)?(\[[\w.:%]+\](?::\d+)?|[\w.:-]+)")
+
+
 def address_of(model: object) -> str:
     """Host of a service; "" for none."""
     for holder in (getattr(model, "client", None), model):
         for name in ("base_url", "api_url", "url"):
-            if known := re.match(r"(https?://)(?:[^/?#]*@)?([\w.:-]+)", str(getattr(holder, name, None))):
+            if known := _ADDRESS.match(str(getattr(holder, name, None))):
                 return known[1] + known[2]
     return ""
 
 
 def recipient_of(lm: Any, backend: Backend, arguments: Mapping[str, Any]) -> str:
-    """Host that a model object sends its requests to; empty for a model on this machine.
+    """Address that a model object sends its requests to; ``HERE`` for a model on this machine, or ``UNSTATED``.
 
     Args:
         lm: the model object.
@@ -230,6 +234,5 @@ def recipient_of(lm: Any, backend: Backend, arguments: Mapping[str, Any]) -> str
     service = transports().get(backend.name)
     told = str(arguments.get("base_url") or "") if backend.name.endswith(".litellm") or not service else ""
     if address := address_of(lm) or told:  # the argument alone is no proof: some classes take it and ask elsewhere
-        address = read_by(address)
-        return "" if is_here(address) else host_of(address) or address
-    return (service.host or service.name.partition(".")[2]) if service else ""
+        return HERE if is_here(read_by(address)) else address
+    return (service.host or UNSTATED) if service else HERE

@@ -186,7 +186,7 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
         system_instruction=kwargs.get("system_instruction"), use_cache=kwargs.get("response_cache"),
     )  # fmt: skip
     with (
-        _one_message(kwargs.get("cli_args") is not None), RUN.evaluating(backend, modality, recipient),
+        _one_message(kwargs.get("cli_args") is not None), RUN.evaluating(backend, recipient, modality),
         replies_kept(lm), stored_images_sent(lm),
     ):  # fmt: skip
         host.refuse_untested(RUN.options.lmms_eval)
@@ -200,9 +200,8 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
                 "Results may differ (%s).", type(lm).__name__, _listed(missing), see("models"),
             )  # fmt: skip
         asked = specs if len(specs) == len(tasks) else TASKS.values()  # a variant's requests may be about anything
-        if RUN.recipient and any(spec.gives_recordings for spec in asked):
-            # each request is held against the same list once more when it is sent, by the address that it goes to
-            refuse_without_consent(RUN.current_dataset(), RUN.recipient)
+        if any(spec.gives_recordings for spec in asked):  # each request is asked once more (gate.py)
+            refuse_without_consent(RUN.current_dataset(), recipient)
         return evaluate(lm, task_dict, *args, **kwargs)
 
 

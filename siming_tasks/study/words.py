@@ -14,7 +14,7 @@ from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS, FEWEST
 
 WORDS: Mapping[str, str] = {
     # every page
-    "synthetic": "The exams, labels and raters are simulated: no number here says anything about real exams.",
+    "synthetic": "Exams or labels are simulated: no number here says anything about real exams.",
     "machines": "No person gave points here: the reference is the labels of {machines}.",
     "withheld": "The labels are withheld: nothing can be compared here.",
     "facts": "{runs} on {exams} of {name}, {steps} steps each.",

@@ -100,7 +100,7 @@ def test_recordings_of_people_are_closed_to_all_who_did_not_ask(
     data = make_folder(tmp_path / "tiny", videos=1)
     assert main(["data", "push", str(data), "org/exams"]) == 0
     text = (data / "dataset.yaml").read_text()
-    (data / "dataset.yaml").write_text(text.replace("synthetic: true", "synthetic: false"))
+    (data / "dataset.yaml").write_text(text.replace("videos: true", "videos: false"))
     unstate(data)
     assert main(["data", "push", str(data), "org/exams"]) == 0
     assert gates == ["no", "manual"]

@@ -145,10 +145,10 @@ def test_scalars_are_read_as_people_write_them(tmp_path: Path) -> None:
     assert load_rubric(path).sources == {"A": {"year": 2015, "old": False, "at": 90}}
     assert load_rubric(written(tmp_path, "max_score: 2", "max_score: 2\n    critical: yes")).steps[0].critical is True
     assert sha256_json(default_rubric().model_dump(mode="json")).startswith("a4dee87bf40e969b")
-    card = "name: 2024\nversion: 1.10\nlanguages: [no, zh]\nsynthetic: yes\nlicense: off\ncreated: 2024-01-01\n"
+    card = "name: 2024\nversion: 1.10\nlanguages: [no, zh]\nsimulated: {videos: yes}\nlicense: off\n"
     (tmp_path / "dataset.yaml").write_text(card)
     info = DatasetInfo.model_validate(read_yaml(tmp_path / "dataset.yaml", DatasetInfo))
-    assert (info.name, info.version, info.languages, info.synthetic) == ("2024", "1.10", ("no", "zh"), True)
+    assert (info.name, info.version, info.languages, info.simulated.videos) == ("2024", "1.10", ("no", "zh"), True)
     assert info.license == "off"
 
 

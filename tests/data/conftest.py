@@ -110,7 +110,8 @@ def make_folder(root: Path, videos: int = 3) -> Path:
         media[row["media"]] = sha256_file(root / row["media"])
     rubric = root.parent / f"{root.name}.rubric.yaml"
     rubric.write_text(yaml.safe_dump(RUBRIC, sort_keys=False))
-    write_folder(root, rubric, rows, {"name": "tiny", "version": "1", "license": "cc0-1.0", "synthetic": True}, media)
+    info = {"name": "tiny", "version": "1", "license": "cc0-1.0", "simulated": {"videos": True, "labels": True}}
+    write_folder(root, rubric, rows, info, media)
     return root
 
 

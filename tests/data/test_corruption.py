@@ -164,7 +164,7 @@ ERRORS: list[tuple[Spoil, str, str]] = [
     (info(media_sha256=OTHER_MEDIA), "digest-mismatch", "and these media"),
     (gone("dataset.yaml"), "dataset-unreadable", "no such file"),
     (text("dataset.yaml", b"name: a\nname: b\n"), "dataset-unreadable", "'name' appears twice"),
-    (info(synthetic="no"), "row-invalid", "synthetic: Input should be a valid boolean"),
+    (info(simulated={"videos": "no"}), "row-invalid", "simulated.videos: Input should be a valid boolean"),
     (gone("rubric.yaml"), "rubric-unreadable", "rubric.yaml: no such file"),
     (edited("rubric.yaml", lambda r: r["skills"][0]["steps"].pop()), "step-unknown",
      "videos.jsonl:1: steps[2] (cpr_03): the rubric has no step 'cpr_03'."),
@@ -274,7 +274,7 @@ def test_all_findings_come_in_one_report_whatever_the_jobs(folder: Path) -> None
     report = check_dataset(folder, jobs=1)
     assert report == check_dataset(folder, jobs=3)
     assert {problem.code for problem in report.errors} == {"media-damaged", "media-digest"}
-    for spoil in (rows(lambda c: c[0].pop("steps")), text("media/v002.mp4", b""), info(synthetic="x")):
+    for spoil in (rows(lambda c: c[0].pop("steps")), text("media/v002.mp4", b""), info(simulated="x")):
         spoil(folder)
     with pytest.raises(DataError) as caught:
         open_dataset(folder)

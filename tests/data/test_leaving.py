@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import socket
 import struct
 import subprocess
 import sys
@@ -16,9 +18,10 @@ import yaml
 from av.bitstream import BitStreamFilterContext
 
 from siming_tasks.cli import main
-from siming_tasks.common.errors import DataError, MediaError
+from siming_tasks.common.errors import DataError, MediaError, OptionsError
 from siming_tasks.data import open_dataset, restate, withhold
-from siming_tasks.data.consent import read_by, recipients, refuse_without_consent
+from siming_tasks.data.consent import HERE, UNSTATED, recipients, refuse_without_consent
+from siming_tasks.data.hosts import is_here, read_by
 from siming_tasks.media import FrameStore, read_timeline, view
 from siming_tasks.media.modes import backends
 from siming_tasks.media.plain_copy import copy_plain, has_user_data
@@ -67,7 +70,7 @@ def leaked(*files: Path) -> list[bytes]:
 def real(folder: Path) -> Path:
     """A data set of real recordings, one of which tells everything."""
     told(folder / "media", "v001.mp4")
-    state(folder, synthetic=False, sound=False)
+    state(folder, simulated={"labels": True}, sound=False)
     restate(folder)
     return folder
 
@@ -162,11 +165,15 @@ def test_a_build_leaves_out_what_a_film_tells(tmp_path: Path, name: str, keep_au
         (None, "https://api.openai.com/v1", False),
         (None, "http://localhost:8000/v1", True),
         (None, "http://127.0.0.1.evil.example/v1", False),
-        (None, "", False),
+        (None, UNSTATED, False),
         (["openai.com"], "https://api.openai.com/v1", True),
+        (["OpenAI.com."], "https://API.openai.com:443/v1", True),
+        (["[::ffff:192.0.2.7]", "2001:DB8::7"], "http://192.0.2.7:8000", True),
+        (["[::ffff:192.0.2.7]", "2001:DB8::7"], "http://[2001:db8:0::7]:8000", True),
+        (["192.0.2.7"], "http://1.192.0.2.7", False),
         (["openai.com"], "https://evilopenai.com/v1", False),
         (["api.openai.com"], "generativelanguage.googleapis.com", False),
-        (["api.openai.com"], "", True),
+        (["api.openai.com"], UNSTATED, True),
         ("any", "https://api.openai.com/v1", True),
     ],
 )
@@ -178,11 +185,59 @@ def test_recordings_go_to_those_whom_the_data_set_names(real: Path, services: An
         return
     with pytest.raises(DataError, match="consent and ethics approval"):
         refuse_without_consent(open_dataset(real), recipient)
-    state(real, synthetic=True)
+    state(real, simulated={"videos": True})
     refuse_without_consent(open_dataset(real), recipient)
-    state(real, consent={"services": "everybody"})
-    with pytest.raises(DataError, match="consent"):
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"simulated": {}, "simulation": {"seed": 1}}, "a `simulation` makes videos and labels"),
+        ({"synthetic": True}, "`synthetic` does not say what is simulated. Write `simulated: {videos: true"),
+        ({"consent": {"services": "everybody"}}, "consent.services"),
+        *(
+            ({"consent": {"services": [host]}}, said)
+            for host, said in {
+                "": "is no name of a host",
+                "com": "would match every name",
+                "com.cn": "would match every name",
+                "node7": "a machine of your own is stated by `here`",
+                "https://api.openai.com": "Write api.openai.com",
+                "api.openai.com:443": "names a port, and consent is to a host. Write api.openai.com",
+                "[::1]:8000": "names a port, and consent is to a host. Write ::1",
+                "*.openai.com": "is no name of a host",
+                "127.1": "is no name of a host",
+                "öpenai.com": "is no name of a host",
+            }.items()
+        ),
+    ],
+)
+def test_what_consent_cannot_mean_is_refused_where_it_is_stated(real: Path, stated: Any, said: str) -> None:
+    state(real, **stated)
+    with pytest.raises(DataError, match=re.escape(said)):
         open_dataset(real)
+    for host in (stated.get("consent") or {}).get("services") or ():
+        if len(host) > 1:
+            with pytest.raises(OptionsError, match=re.escape(said)):
+                BuildOptions(consent=(host,))
+
+
+def test_a_simulation_shows_nobody_and_simulated_labels_do_not_make_it_one(real: Path) -> None:
+    assert open_dataset(real).synthetic and not open_dataset(real).simulated.videos
+    info = yaml.safe_load((real / "dataset.yaml").read_text())
+    del info["simulated"]
+    (real / "dataset.yaml").write_text(yaml.safe_dump({**info, "simulation": {"seed": 1}}))
+    assert open_dataset(real).simulated.videos and open_dataset(real).simulated.labels
+
+
+def test_this_machine_is_what_it_can_be_reached_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))
+        own = probe.getsockname()[0]
+    monkeypatch.setenv("MASTER_ADDR", "node1")
+    here = (own, "127.0.0.2", "localhost", "http://0.0.0.0:8000", "[::1]:9", socket.gethostname(), "node1", "node7")
+    assert all(is_here(each, ["node7"]) for each in here)
+    assert not any(map(is_here, ("192.0.2.1", "node7", "224.0.0.1.example", "localhost.example", "")))
 
 
 PROXY = "http://proxy.example.com:3128"
@@ -191,13 +246,15 @@ PROXY = "http://proxy.example.com:3128"
 @pytest.mark.parametrize(
     ("name", "client", "arguments", "host"),
     [
-        ("chat.openai", "https://api.openai.com/v1/", {}, "api.openai.com"),
-        ("chat.async_openai", "http://node7:8000/v1", {}, "node7"),
+        ("chat.openai", "https://api.openai.com/v1/", {}, "https://api.openai.com"),
+        ("chat.async_openai", "http://node7:8000/v1", {}, "http://node7:8000"),
+        ("chat.openai", "http://[::1]:8000/v1", {}, HERE),
+        ("chat.openai", "http://[2001:db8::7]:8000/v1", {}, "http://[2001:db8::7]:8000"),
         ("chat.gemini", None, {}, "generativelanguage.googleapis.com"),
         ("simple.claude", None, {"base_url": "http://127.0.0.1:9"}, "api.anthropic.com"),
-        ("simple.gpt4v", None, {"base_url": "http://127.0.0.1:9"}, "gpt4v"),
-        ("chat.litellm", None, {}, "litellm"),
-        ("chat.qwen2_5_vl", None, {}, ""),
+        ("simple.gpt4v", None, {"base_url": "http://127.0.0.1:9"}, UNSTATED),
+        ("chat.litellm", None, {}, UNSTATED),
+        ("chat.qwen2_5_vl", None, {}, HERE),
     ],
 )
 def test_who_is_asked_is_known_before_the_first_request(
@@ -242,7 +299,7 @@ def test_jobs_and_uploads_need_consent_and_a_plan_says_who_has_it(
     public = withhold(real, tmp_path / "public", tmp_path / "key.json")
     with pytest.raises(DataError, match=r"would go to huggingface\.co"):
         push(public, "org/exams")
-    state(real, consent={"services": ["openai.com"]})
+    state(real, consent={"services": ["openai.com"], "here": ["node7"]})
     assert main(job) == 0 and "may go to openai.com" in capsys.readouterr().out
     assert leaked(tmp_path / "job.jsonl") == []
     (public.root / "media" / "v001.mp4").write_bytes((real / "media" / "v001.mp4").read_bytes())

@@ -80,7 +80,9 @@ def test_the_prepare_command_reports_estimate_result_and_failures(
     (data / media).write_bytes(content[: len(content) // 2])
     assert main(command) == 1
     assert f"{media} is not the file that the digest" in capsys.readouterr().err
-    (data / "dataset.yaml").write_text("name: by-hand\nsynthetic: true\n")  # a folder that states nothing of its media
+    (data / "dataset.yaml").write_text(
+        "name: by-hand\nsimulated: {videos: true}\n"
+    )  # a folder that states nothing of its media
     assert main(command) == 1
     out = capsys.readouterr().out
     assert str(data / media) in out and "4 videos prepared, 1 problems (above)." in out

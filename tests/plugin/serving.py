@@ -20,11 +20,11 @@ def pixels(image: Image.Image) -> str:
 
 
 class Server(ThreadingHTTPServer):
-    """A service; ``answer(images, text, n)`` gives status and body, or None to drop the connection."""
+    """A service; ``answer(images, text, n)`` gives status, body and maybe headers, or None to drop the connection."""
 
     daemon_threads = True
 
-    def __init__(self, answer: Callable[[tuple[str, ...], str, int], tuple[int, Any] | None], port: int = 0) -> None:
+    def __init__(self, answer: Callable[[tuple[str, ...], str, int], tuple[Any, ...] | None], port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.answer, self.received, self.lock = answer, [], threading.Lock()
         self.options: list[dict[str, Any]] = []
@@ -75,11 +75,13 @@ class Handler(BaseHTTPRequestHandler):
         if reply is None:
             self.close_connection = True
             return
-        status, content = reply
+        status, content, *headers = reply
         payload = json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(payload)))
+        for name, value in (headers[0] if headers else {}).items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(payload)
 

@@ -15,6 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.data.consent import HERE
 from siming_tasks.media import backends
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, check_takes_schema
@@ -144,7 +145,7 @@ def test_vllm_gets_the_schema_of_each_request_of_a_batch(monkeypatch: pytest.Mon
     instance = Instance("generate_until", arguments, 0, {"task": "t", "doc_id": 0, "repeats": 1})
     requests = [KeyedRequest(instance, {}, {}, str(number), schema) for number, schema in enumerate(schemas)]
     model, replies = WithoutEngine(), dict[str, Any]()
-    with RUN.evaluating(backends()["chat.vllm"]):
+    with RUN.evaluating(backends()["chat.vllm"], HERE):
         ledger = Ledger(lambda attempt: attempt, lambda: False)
         dispatch(model, requests, lambda request, output, _: replies.update({request.key: output}), ledger)
     assert sorted(replies) == ["0", "1", "2", "3"]

@@ -240,7 +240,7 @@ def _consensus(dataset: Dataset) -> Iterator[Problem]:
             outcomes.add(step.consensus == dataset.rubric.by_id[step.step_id].max_score)
             if points and not min(points) <= step.consensus <= max(points):
                 odd.append(f"{video.video_id}/{step.step_id}")
-    if odd and not (dataset.synthetic and "simulation" in dataset.meta):  # whose consensus is the truth
+    if odd and not dataset.meta.get("simulation"):  # whose consensus is the truth
         what = f"the consensus lies outside the raters' points for {_shown(odd)}."
         yield _problem(dataset, None, "consensus-outside", what, "Fine after adjudication; else correct it.", CONSENSUS)
     if len(outcomes) == 1:

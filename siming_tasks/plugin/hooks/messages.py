@@ -23,9 +23,11 @@ from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import Span
 from siming_tasks.benchmark.tasks.prompt import frame_caption, frames_note
 from siming_tasks.benchmark.types import verdict_word
+from siming_tasks.data.consent import HERE
 from siming_tasks.data.transcript import Utterance, said_within, transcript_facts, transcript_of, transcript_text
 from siming_tasks.media import NOTHING_SHOWN, FrameStore, Sound, StoredImage, View, ablate, decoder, sound_of, view
 from siming_tasks.plugin import host
+from siming_tasks.plugin.gate import built
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 
 Table = Mapping[str, Any] | None
@@ -59,7 +61,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
             also=lambda: policy.requests(video),
             sampler=request.sampler,
             file=not ablation,
-            plain=bool(RUN.recipient) and not dataset.synthetic,
+            plain=RUN.recipient != HERE and not dataset.simulated.videos,
         )
 
     if not ablation:
@@ -132,6 +134,8 @@ class _Sent:
 
 def _media_to_send(doc: Doc, table: Table) -> _Sent:
     """Media of a document that is being sent; records what they are."""
+    if TASKS[doc["setting"]].gives_recordings:
+        built(RUN.dataset_of(doc).dataset)
     media, backend = shown_view(doc, table), RUN.backend
     images: list[Any] = []
     sent = None

@@ -29,6 +29,7 @@ from siming_tasks.benchmark.tasks.prompting import PromptOptions, steps_in_part
 from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, resolve_dataset, verify_media
+from siming_tasks.data.consent import UNSTATED
 from siming_tasks.data.splits import take_part
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy, SentImages
 from siming_tasks.options import Options
@@ -106,7 +107,7 @@ class RunContext:
     _last_evaluation: tuple[list[Item], Rows] | None = None  # with the options of the run
     backend: Backend = UNKNOWN  # row of the model class that is being evaluated
     modality: str | None = None  # the model's argument of this name
-    recipient: str = ""  # host that the model sends requests to; empty for one on this machine
+    recipient: str = UNSTATED  # address that the model sends requests to
     verified: bool = True  # a test runs the class that is evaluated, or the canary has passed with it
     _lock: RLock = field(default_factory=RLock)
 
@@ -151,7 +152,7 @@ class RunContext:
         return TASKS[doc["setting"]].reply_schema(self.dataset_of(doc).steps(doc))
 
     @contextmanager
-    def evaluating(self, backend: Backend, modality: str | None = None, recipient: str = "") -> Iterator[None]:
+    def evaluating(self, backend: Backend, recipient: str, modality: str | None = None) -> Iterator[None]:
         """While the block runs, a class of models is evaluated; at other times an unknown one, which gets frames."""
         before = self.backend, self.modality, self.recipient, self.verified
         self.backend, self.modality, self.recipient = backend, modality, recipient

@@ -12,15 +12,13 @@ from typing import Any
 from unittest.mock import patch
 
 from siming_tasks.benchmark.record import REQUEST_FAILED, add_usage, is_asked_again
-from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.public_facts import public_arguments
 from siming_tasks.common.sanitize import well_formed
-from siming_tasks.data.consent import refuse_without_consent
 from siming_tasks.media import pixels
 from siming_tasks.models.recipes.transport import transport_of_class
-from siming_tasks.plugin import host
+from siming_tasks.plugin import gate, host
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.preflight import address_of, is_siming_task
 from siming_tasks.plugin.response_cache.attempt import Attempt, count_of, reply_of
@@ -43,7 +41,12 @@ Ask = Callable[[Sequence[Any]], Sequence[Any]]
 def replies_kept(model: Any) -> Iterator[None]:
     """While the block runs, ``generate_until`` of a model object keeps its replies to requests of our tasks."""
     others = functools.partial(type(model).generate_until, model)
-    with patch.object(model, "generate_until", functools.partial(_split, functools.partial(_answer, model), others)):
+
+    def ours(instances: Sequence[Any]) -> list[Any]:
+        with gate.requests(RUN.recipient) as block:
+            return _answer(model, instances, block)
+
+    with patch.object(model, "generate_until", functools.partial(_split, ours, others)):
         yield
 
 
@@ -57,7 +60,7 @@ def _split(ask_ours: Ask, ask_others: Ask, instances: Sequence[Any]) -> list[Any
     return [next(outputs[ours]) for ours in is_ours]
 
 
-def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
+def _answer(model: Any, instances: Sequence[Any], block: gate.Block) -> list[Any]:
     """Outputs for requests of our tasks, from the store as far as they are kept."""
     if not getattr(model, "keeps_replies", True):
         return one_reply_per_request(model, RUN.backend, instances)
@@ -69,7 +72,7 @@ def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
             name = type(model).__name__
             _log(f"replies are not kept: the answers of {name} may depend on something unknown: {reason}.", warn=True)
     try:
-        run = _Run(model, instances, identity)
+        run = _Run(model, instances, identity, block)
     except SimingError as error:  # after an ordinary error lmms-eval exits 0
         raise SystemExit(f"siming-tasks: {error}") from None
     return run.outputs_of(instances)
@@ -86,8 +89,10 @@ class _Run:
         was_stopped: a request was not sent because the run is to stop.
     """
 
-    def __init__(self, model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None) -> None:
-        self.model, given = model, arguments_of(model) or {}
+    def __init__(
+        self, model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None, block: gate.Block
+    ) -> None:
+        self.model, self.block, given = model, block, arguments_of(model) or {}
         names = (getattr(model, "model_version", None), *map(given.get, ("model_version", "model", "pretrained")))
         name = next((name for name in names if isinstance(name, str)), None)
         self.budget = Budget(RUN.options, name, getattr(model, "world_size", 1))
@@ -95,7 +100,7 @@ class _Run:
         if service := transport_of_class(type(model)):
             service = service.with_arguments(given)
             self.waits = {"timeout": service.timeout, "tries": service.most_tries}
-        self.ledger = Ledger(self._entered, self._reason_to_stop, self.waits.get("timeout"), self._may_go)
+        self.ledger = Ledger(self._entered, self._reason_to_stop, self.waits.get("timeout"))
         self.all = list(requests_with_keys(model, instances, identity))
         self.requests = {request.key: request for request in self.all}
         self.outputs: dict[str, Any] = {}
@@ -130,8 +135,8 @@ class _Run:
             finally:
                 if self.store:
                     self.store.close()
-        if self.ledger.refused:
-            raise self.ledger.refused
+        if self.block.refused:
+            raise self.block.refused
         if self.store and self.store.error:
             raise SystemExit(f"siming-tasks: {self.store.error}")
         if self.was_stopped:
@@ -145,12 +150,7 @@ class _Run:
         return [self.outputs[request.key] for request in self.all]
 
     def _reason_to_stop(self) -> str:
-        return str(self.ledger.refused or (self.store.error if self.store else "") or self.budget.reason)
-
-    def _may_go(self, key: str, address: str) -> None:
-        """Refuse to send recordings to an address that the data set does not name (DataError)."""
-        if TASKS[self.requests[key].doc["setting"]].gives_recordings:
-            refuse_without_consent(RUN.current_dataset(), address)
+        return str(self.block.refused or (self.store.error if self.store else "") or self.budget.reason)
 
     def _entered(self, attempt: Attempt) -> None:
         self.budget.charge([attempt])

@@ -111,7 +111,6 @@ class Ledger:
         entered: gets each attempt once it is known; called by several threads.
         stopped: returns True if nothing more may be sent.
         seconds: of silence after which one attempt has failed, whatever the class told its client; None: what it told.
-        may_go: gets key and address of what is about to be sent; raises a DataError where it must not go there.
     """
 
     def __init__(
@@ -119,10 +118,8 @@ class Ledger:
         entered: Callable[[Attempt], object],
         stopped: Callable[[], object],
         seconds: float | None = None,
-        may_go: Callable[[str, str], object] = lambda key, address: None,
     ) -> None:
-        self.stopped, self._entered, self._seconds, self._may_go = stopped, entered, seconds, may_go
-        self.refused: DataError | None = None
+        self.stopped, self._entered, self._seconds = stopped, entered, seconds
         self._attempts: dict[str, list[Attempt]] = {}
         self._held_back: set[str] = set()
         self._lock = threading.Lock()
@@ -175,13 +172,6 @@ class Ledger:
 
         def send_and_enter(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
             key = REQUEST.get(None)
-            try:
-                if key is not None:
-                    self._may_go(key, str(request.url))
-            except DataError as error:
-                self.refused = error
-                self._held_back.add(str(key))
-                raise NotSent("this run is to stop") from None
             if key is None or request.method != "POST" or "/upload/" in str(request.url):
                 return send(client, request, *args, **kwargs)
             if self.stopped():
@@ -194,6 +184,9 @@ class Ledger:
             sending, began = Attempt(key, round(time.time(), 3)), time.monotonic()
 
             def lost(error: BaseException) -> None:
+                if isinstance(error, DataError):  # of the gate (plugin/gate.py): it was not sent
+                    self._held_back.add(key)
+                    return
                 self.add(replace(sending, latency=_since(began), error=type(error).__name__))
 
             def came(answer: Any) -> Any:

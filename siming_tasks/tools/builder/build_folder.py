@@ -246,7 +246,7 @@ def _info(plan: BuildPlan, canary: str) -> dict[str, Any]:
         "name": options.name,
         "version": options.version,
         "license": options.license or None,
-        "synthetic": options.synthetic,
+        "simulated": {"videos": options.simulated_videos, "labels": options.simulated_labels},
         "languages": list(options.languages),
         "label_sources": {
             "raters": sorted({plan.raters.get(rater, rater) for row in plan.rows for rater in row.scores}),

@@ -14,8 +14,10 @@ from typing import Any
 from siming_tasks.benchmark.exams import Rater, human_raters
 from siming_tasks.benchmark.rubrics import Rubric, load_rubric
 from siming_tasks.benchmark.types import CONSENSUS
-from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import check_file_name, sha256_json
+from siming_tasks.data.consent import ANY
+from siming_tasks.data.hosts import stated_host
 from siming_tasks.data.row_schema import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, station_facts
 from siming_tasks.tools.builder.label_rows import LabelRow, copied, joined
@@ -52,7 +54,7 @@ class BuildOptions:
         keep_audio: keep the first audio stream.
         keep_ids: keep the table's names as video ids instead of ``v001``...
         keep_rater_names: keep the table's names of raters instead of ``rater_a``...
-        synthetic: the videos or labels are simulated.
+        simulated_videos, simulated_labels: they are simulated.
         consent: host names of those who may receive recordings, or ``any``.
         rater_facts: by the table's name, what is known of a rater; an instrument is a rater of that kind.
     """
@@ -65,9 +67,17 @@ class BuildOptions:
     keep_audio: bool = False
     keep_ids: bool = False
     keep_rater_names: bool = False
-    synthetic: bool = False
+    simulated_videos: bool = False
+    simulated_labels: bool = False
     consent: tuple[str, ...] = ()
     rater_facts: Mapping[str, Rater] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        try:
+            consent = tuple(host if host == ANY else stated_host(host) for host in self.consent)
+        except ValueError as error:
+            raise OptionsError(f"--consent: {error}.") from None
+        object.__setattr__(self, "consent", consent)
 
 
 @dataclass(frozen=True)
@@ -130,7 +140,7 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     source_problems += sound_problems(sources) if options.keep_audio else []
     facts = dict(options.rater_facts)
     problems += _unmet_facts(facts, rows)
-    of_station, station_problems = station_facts(inputs.labels, inputs.ratings, videos, options.synthetic)
+    of_station, station_problems = station_facts(inputs.labels, inputs.ratings, videos, options.simulated_videos)
     scored = {name for row in rows for name in row.scores}
     facts = {**{name: rater for name, rater in of_station.items() if name in scored}, **facts}
     problems += station_problems

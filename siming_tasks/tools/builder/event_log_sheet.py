@@ -117,7 +117,7 @@ def _span(
 
 
 def station_facts(
-    inputs: Iterable[Path], use: UseRatings, videos: VideoFiles, synthetic: bool
+    inputs: Iterable[Path], use: UseRatings, videos: VideoFiles, simulated: bool
 ) -> tuple[dict[str, Rater], list[Problem]]:
     """Facts about the raters of a build's event logs, and what is wrong with the logs beside their labels.
 
@@ -135,9 +135,9 @@ def station_facts(
         with closing(EventLog.read(path)) as event_log:
             states = replay_exams([*event_log.events(RATING), *event_log.events(ADJUDICATION)])
             exams = event_log.exams()
-        if event_log.synthetic and not synthetic:
+        if event_log.synthetic and not simulated:
             what = "the rated videos are SYNTHETIC."
-            problems.append(Problem("synthetic-unsaid", what, "Add --synthetic.", str(path)))
+            problems.append(Problem("synthetic-unsaid", what, "Add --simulated-videos.", str(path)))
         for exam in exams.values():
             files = videos.find(exam.name)
             if len(files) == 1 and (digest := digest_of(files[0])) != exam.digest:

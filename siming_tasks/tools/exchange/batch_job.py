@@ -16,6 +16,7 @@ from siming_tasks.benchmark.record import Record, is_asked_again
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.output_folder import output_folder
+from siming_tasks.data.consent import HERE, UNSTATED
 from siming_tasks.plugin.hooks.run_context import Doc
 from siming_tasks.study.results.run import Run
 from siming_tasks.tools.exchange.requests import Asked, BatchRequest, MediaAddresses
@@ -54,7 +55,7 @@ def write_job(
     model: str,
     job: Path,
     *,
-    files: bool = False,
+    files: bool,
     most_bytes: int = 190_000_000,
     watched: Callable[[Sequence[Doc]], Iterable[Doc]] = iter,
 ) -> list[Path]:
@@ -64,7 +65,7 @@ def write_job(
         asked: the requests.
         model: name of the model that is asked.
         job: the first file; :func:`asked_file` and :func:`media_folder` stand beside it.
-        files: frames as files, under whole addresses, which vLLM takes, instead of ``data:`` URLs.
+        files: frames as files, for vLLM on this machine, instead of ``data:`` URLs, for whom the data set names.
         most_bytes: of a file, which has at most :data:`MAX_REQUESTS` lines.
         watched: as :meth:`siming_tasks.tools.exchange.requests.Asked.requests` has it.
 
@@ -85,7 +86,7 @@ def write_job(
         new = open_files.enter_context(output_folder(folder)) if files else None
         media = MediaAddresses(new, folder.absolute().as_uri())
         known = open_files.enter_context(atomic_write(asked_file(job)))
-        for request in asked.requests(media, watched):
+        for request in asked.requests(HERE if files else UNSTATED, media, watched):
             digest = sha256_json([model, request.asked])[:12]
             line = json.dumps(batch_line(request, model, digest), ensure_ascii=False) + "\n"
             length = len(line.encode())
@@ -127,7 +128,7 @@ def refuse_unlike(asked: Asked, model: str, answered: dict[str, Record]) -> None
     for doc in asked.documents:
         if doc["id"] in answered:
             first.setdefault(doc["setting"], doc)
-    for request in Asked(asked.dataset, list(first.values())).requests(MediaAddresses()):
+    for request in Asked(asked.dataset, list(first.values())).requests(HERE, MediaAddresses()):
         conditions = answered[request.id].conditions
         for name in ("dataset", "prompt", "asking", "media", "reply_schema"):
             now, then = request.facts.get(name) or None, getattr(conditions, name) or None

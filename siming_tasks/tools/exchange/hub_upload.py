@@ -9,8 +9,9 @@ from typing import Literal
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_file
 from siming_tasks.data import Dataset
-from siming_tasks.data.consent import copy_recording, refuse_without_consent
+from siming_tasks.data.consent import copy_recording
 from siming_tasks.data.withholding import public_files
+from siming_tasks.plugin.gate import built, requests
 
 Gate = Literal["auto", "manual", "no"]
 
@@ -37,33 +38,34 @@ def push(dataset: Dataset, repo: str, *, gate: Gate = "manual", private: bool = 
 
     files = public_files(dataset)
     api, kind = HfApi(), "dataset"
-    refuse_without_consent(dataset, api.endpoint, "files")
-    _refuse_more_than_pictures(dataset)
     label = "SYNTHETIC " if dataset.synthetic else ""
-    try:
-        api.create_repo(repo, repo_type=kind, private=private, exist_ok=True)
-        api.update_repo_settings(repo, repo_type=kind, gated=False if gate == "no" else gate)
-        done = api.upload_folder(
-            repo_id=repo,
-            repo_type=kind,
-            folder_path=dataset.root,
-            allow_patterns=list(files),
-            commit_message=f"{label}{dataset.name} {dataset.version}, digest {dataset.digest[:12]}",
-            delete_patterns="*",
-        )
-    except errors.HfHubHTTPError as error:
-        code = error.response.status_code if error.response is not None else None
-        if code in (401, 403):
-            reason = "no right to write there. Run `hf auth login` with a token that may write, or set HF_TOKEN."
-        else:
-            reason = f"the hub answered HTTP {code}. Try again: what was uploaded is not uploaded twice."
-        raise DataError(f"{repo}: {reason}") from None
-    except errors.HFValidationError:
-        raise DataError(f"{repo}: no name of a data set on the hub, which is ORG/NAME.") from None
-    except (errors.OfflineModeIsEnabled, OSError, RuntimeError, *errors.HfHubHTTPError.__bases__) as error:
-        # the bases are the errors of the HTTP library that the hub's own speaks through; RuntimeError is of one file
-        kind = type(error).__name__
-        raise DataError(f"{repo}: not uploaded ({kind}). Is the hub reachable, and HF_HUB_OFFLINE unset?") from None
+    with requests(api.endpoint):
+        built(dataset)
+        _refuse_more_than_pictures(dataset)
+        try:
+            api.create_repo(repo, repo_type=kind, private=private, exist_ok=True)
+            api.update_repo_settings(repo, repo_type=kind, gated=False if gate == "no" else gate)
+            done = api.upload_folder(
+                repo_id=repo,
+                repo_type=kind,
+                folder_path=dataset.root,
+                allow_patterns=list(files),
+                commit_message=f"{label}{dataset.name} {dataset.version}, digest {dataset.digest[:12]}",
+                delete_patterns="*",
+            )
+        except errors.HfHubHTTPError as error:
+            code = error.response.status_code if error.response is not None else None
+            if code in (401, 403):
+                reason = "no right to write there. Run `hf auth login` with a token that may write, or set HF_TOKEN."
+            else:
+                reason = f"the hub answered HTTP {code}. Try again: what was uploaded is not uploaded twice."
+            raise DataError(f"{repo}: {reason}") from None
+        except errors.HFValidationError:
+            raise DataError(f"{repo}: no name of a data set on the hub, which is ORG/NAME.") from None
+        except (errors.OfflineModeIsEnabled, OSError, RuntimeError, *errors.HfHubHTTPError.__bases__) as error:
+            # the bases are the errors of the HTTP library of the hub's own; RuntimeError is of one file
+            kind = type(error).__name__
+            raise DataError(f"{repo}: not uploaded ({kind}). Is the hub reachable, and HF_HUB_OFFLINE unset?") from None
     return str(done.oid)
 
 

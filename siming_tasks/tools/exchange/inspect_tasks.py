@@ -10,15 +10,16 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, ContentVideo, GenerateConfig
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, ContentVideo, GenerateConfig, get_model
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
-from inspect_ai.solver import TaskState, generate
+from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED
 from siming_tasks.benchmark.parsing.parsed_reply import FAILURE_MARKER
@@ -31,8 +32,11 @@ from siming_tasks.common.files import canonical_json
 from siming_tasks.common.public_facts import public_name
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data import open_dataset
+from siming_tasks.data.consent import HERE, UNSTATED
 from siming_tasks.options import Options
+from siming_tasks.plugin import gate
 from siming_tasks.plugin.hooks.docs import generation_kwargs
+from siming_tasks.plugin.preflight import address_of
 from siming_tasks.plugin.response_cache.attempt import count_of
 from siming_tasks.study.results.record_parser import RecordParser
 from siming_tasks.tools.exchange.requests import Asked, BatchRequest, MediaAddresses
@@ -74,12 +78,29 @@ def _task(spec: TaskSpec, data: str) -> Task:
     if options.schema != "off":
         raise OptionsError("SIMING_SCHEMA is not for Inspect: unset it, or ask by means of `siming run requests`.")
     _FOLDERS.append(folder := tempfile.TemporaryDirectory(prefix="siming-inspect-"))
-    asked = Asked.by(options, [spec.name])
-    samples = [_sample(request) for request in asked.requests(MediaAddresses(Path(folder.name), folder.name))]
-    dataset = asked.dataset
+    asked, recipient = Asked.by(options, [spec.name]), _recipient()
+    media = MediaAddresses(Path(folder.name), folder.name)
+    samples = [_sample(request) for request in asked.requests(recipient, media)]
+    dataset, blocks = asked.dataset, dict[str, ExitStack]()
+
+    @solver  # type: ignore[untyped-decorator, unused-ignore]
+    def watched() -> Solver:  # as setup it runs before whichever solver is chosen, as far as the cleanup
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            blocks[state.uuid] = stack = ExitStack()
+            stack.enter_context(gate.requests(recipient))
+            gate.built(dataset)
+            return state
+
+        return solve
+
+    async def unwatched(state: TaskState) -> None:
+        blocks.pop(state.uuid, ExitStack()).close()
+
     generation, root = generation_kwargs(), str(dataset.root)
     return Task(
         dataset=MemoryDataset(samples, name=dataset.name),
+        setup=watched(),
+        cleanup=unwatched,
         solver=generate(),
         scorer=siming_scorer(root),
         metrics=[] if dataset.withheld else [agreement(spec.name, root)],
@@ -89,6 +110,13 @@ def _task(spec: TaskSpec, data: str) -> Task:
         metadata={"dataset": dataset.facts, "synthetic": dataset.synthetic},
         tags=["SYNTHETIC"] if dataset.synthetic else None,
     )
+
+
+def _recipient() -> str:
+    """Address of the model that is evaluated; below it, each request is asked by its own."""
+    model = get_model()
+    provider = str(model).partition("/")[0]
+    return address_of(model.api) or (HERE if provider in ("hf", "mockllm", "none") else UNSTATED)
 
 
 def _sample(request: BatchRequest) -> Sample:

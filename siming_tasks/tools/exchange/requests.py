@@ -12,8 +12,10 @@ from typing import Any
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
+from siming_tasks.data.consent import UNSTATED
 from siming_tasks.media import Backend, StoredImage
 from siming_tasks.options import Options
+from siming_tasks.plugin import gate
 from siming_tasks.plugin.hooks.docs import documents, generation_kwargs
 from siming_tasks.plugin.hooks.messages import doc_to_messages
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
@@ -117,20 +119,22 @@ class Asked:
         return cls(dataset, [doc for doc in docs if doc["id"] not in answered])
 
     def requests(
-        self, media: MediaAddresses, watched: Callable[[Sequence[Doc]], Iterable[Doc]] = iter
+        self, recipient: str, media: MediaAddresses, watched: Callable[[Sequence[Doc]], Iterable[Doc]] = iter
     ) -> Iterator[BatchRequest]:
         """Each request, with its media decoded.
 
         Args:
+            recipient: who is sent them (:mod:`siming_tasks.data.consent`).
             media: where they are addressed.
             watched: is given the list of documents and gives them back one by one, such as a progress bar.
 
         Raises:
+            DataError: the recipient may not have them.
             MediaError: a video cannot be shown.
             OptionsError: the media cannot be had in the wanted form.
         """
         generation = generation_kwargs()
-        with RUN.evaluating(ANYBODY, recipient="whoever is sent them"):
+        with RUN.evaluating(ANYBODY, UNSTATED), gate.requests(recipient):
             for doc in watched(self.documents):
                 media.sent.clear()
                 turns = [{**turn, "content": list(map(media.part, turn["content"]))} for turn in doc_to_messages(doc)]

@@ -21,7 +21,7 @@ from siming_tasks.common.output_folder import make_once, output_folder
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.makers import Maker
-from siming_tasks.options import videos_of_public_set
+from siming_tasks.options import variable
 from siming_tasks.tools.builder.build_folder import inputs_of
 from siming_tasks.tools.builder.transcode import transcode
 from siming_tasks.tools.public_sets import captaincook4d, egoems, egooops
@@ -71,7 +71,8 @@ def fetch(
     skills, recordings = public.read(folder)
     steps = {skill["id"]: skill["steps"] for skill in skills}
     rows = {one.video_id: (one.duration, public.row(one, steps[one.skill])) for one in recordings}
-    if videos := videos or videos_of_public_set(name):
+    stated = variable(f"{name.upper()}_VIDEO_DIR")
+    if videos := videos or (Path(stated).expanduser() if stated else None):
         files = match_videos(videos, [*rows])
         if not files:
             raise DataError(f"{videos}: no file begins with the name of a recording. The videos: {public.videos_from}")
@@ -171,7 +172,6 @@ def _info(name: str, key: str) -> dict[str, Any]:
         "name": name,
         "version": public.commit[:12],
         "license": public.license,
-        "synthetic": False,
         "languages": ["en"],
         "citation": public.citation,
         "source": f"https://github.com/{public.repository} at {public.commit}",

@@ -126,7 +126,7 @@ def make_canary(out: Path, numbers: Mapping[str, Sequence[int]], seed: int = 0) 
               "skills": [{"id": "canary", "name": "What is heard and shown", "steps": steps}]}  # fmt: skip
     (file := out / "canary.yaml").write_text(yaml.safe_dump(rubric), encoding="utf-8")
     row = {"video_id": "canary", "media": "media/canary.mp4", "duration": float(SECONDS * len(asked)), "steps": rows}
-    info = {"name": "canary", "version": "1", "license": "CC0-1.0", "synthetic": True}
+    info = {"name": "canary", "version": "1", "license": "CC0-1.0", "simulated": {"videos": True, "labels": True}}
     write_folder(out, file, [row], info, {"media/canary.mp4": sha256_file(video)})
     file.unlink()
     return out

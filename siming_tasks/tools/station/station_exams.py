@@ -100,4 +100,4 @@ def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
             problems.append(str(error))
     if problems:
         raise DataError("\n".join(problems[:20]))
-    return Exams(chosen, tuple(exams), bool(dataset and dataset.synthetic))
+    return Exams(chosen, tuple(exams), bool(dataset and dataset.simulated.videos))

@@ -53,7 +53,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
                 for rater, value in (("rater_a", points), ("rater_b", RATER_B[name][index]), ("consensus", points)):
                     writer.writerow([video, name, 0.5 * at, 0.5 * at + 0.4, rater, value])
     inputs = {"rubric": place / "rubric.yaml", "labels": place / "labels.csv", "videos": place / "videos"}
-    options = BuildOptions(keep_ids=True, license="cc0-1.0", synthetic=True)
+    options = BuildOptions(keep_ids=True, license="cc0-1.0", simulated_videos=True, simulated_labels=True)
     return build_dataset(place / "exams", **inputs, options=options).dataset
 
 

@@ -11,12 +11,15 @@ import pytest
 
 from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS, UNALTERED_TASKS
 from siming_tasks.cli import main
+from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, restate, withhold
+from siming_tasks.data.consent import HERE
 from siming_tasks.media import backends, read_timeline, store
 from siming_tasks.options import Options
-from siming_tasks.plugin import hooks
+from siming_tasks.plugin import gate, hooks
 from siming_tasks.plugin.hooks import results as results_hook
 from siming_tasks.plugin.hooks.run_context import RUN
+from tests.data.conftest import state
 from tests.plugin.hooks.conftest import Doc, aggregated, docs, processed, reply
 
 FRAMES = {"media": "frames"}
@@ -65,7 +68,7 @@ def test_simple_and_chat_models_get_the_same(name: str, run: Dataset) -> None:
 
 def test_the_class_of_the_model_decides_while_it_is_asked(run: Dataset) -> None:
     (doc, *_) = docs("clip_score")
-    with RUN.evaluating(backends()["simple.longva"]):
+    with RUN.evaluating(backends()["simple.longva"], HERE):
         (path,) = hooks.doc_to_visual(doc)
     shown = RUN.media_of(doc)
     assert path.endswith(".mp4") and shown["mode"] == "video"
@@ -77,13 +80,14 @@ def test_a_service_is_sent_a_plain_copy_of_a_real_recording(
     short_demo: Path, run: Dataset, begin: Any, tmp_path: Path
 ) -> None:
     root = Path(shutil.copytree(short_demo, tmp_path / "real"))
-    about = (root / "dataset.yaml").read_text()
-    (root / "dataset.yaml").write_text(about.replace("synthetic: true", "synthetic: false"))
+    state(root, simulated={}, simulation=None)
     restate(root)
     begin(root)
     (doc, *_) = docs("full_score")
-    for recipient, copied in (("", False), ("api.example.com", True)):
-        with RUN.evaluating(backends()["simple.longva"], recipient=recipient):
+    with pytest.raises(DataError, match="for whom is not stated"):
+        hooks.doc_to_visual(doc)
+    for recipient, copied in ((HERE, False), ("http://127.0.0.1:9/v1", True)):
+        with RUN.evaluating(backends()["simple.longva"], recipient), gate.requests(recipient):
             (path,) = hooks.doc_to_visual(doc)
         assert Path(path).is_relative_to(root) is not copied
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.data.consent import HERE
 from siming_tasks.media import backend_of
 from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.results import RECORD, process_results
@@ -68,7 +69,7 @@ def ask(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
             requests.append(_clone_padding_request(requests[-1]))
         with (
-            RUN.evaluating(backend_of(base.__module__ for base in type(model).__mro__)),
+            RUN.evaluating(backend_of(base.__module__ for base in type(model).__mro__), HERE),
             replies_kept(model), stored_images_sent(model),
         ):  # fmt: skip
             replies = [getattr(output, "text", output) for output in model.generate_until(requests)]

@@ -1,17 +1,15 @@
-"""The ledger: what the JSON of a service says, what it costs, and where nothing may go."""
+"""The ledger: what the JSON of a service says, what it costs."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import httpx
 import pytest
 
-from siming_tasks.common.errors import DataError
 from siming_tasks.options import Options
 from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer
-from siming_tasks.plugin.response_cache.ledger import REQUEST, Budget, Ledger, NotSent, usage_of
+from siming_tasks.plugin.response_cache.ledger import Budget, Ledger, usage_of
 
 SAID = {"role": "assistant", "content": '{"score": 1}'}
 
@@ -52,22 +50,3 @@ def test_answers_of_unknown_form_before_another_attempt_have_failed() -> None:
     usage = usage_of(ledger.of("k"), Budget(Options(), "m"))
     assert (usage["attempts"], usage["failed_attempts"], usage["prompt_tokens"]) == (3, 2, 7)
     assert [attempt.error for attempt in entered] == ["unknown form", "unknown form", ""]
-
-
-def test_what_must_not_go_to_an_address_is_not_sent_there() -> None:
-    """By the address of the request itself, whatever the class and its client were told."""
-    asked: list[tuple[str, str]] = []
-
-    def may_go(key: str, address: str) -> None:
-        asked.append((key, address))
-        raise DataError("nobody agreed to that")
-
-    ledger = Ledger(lambda attempt: None, lambda: False, may_go=may_go)
-    token = REQUEST.set("k")
-    try:
-        with ledger.listening(), pytest.raises(NotSent):
-            httpx.post("http://192.0.2.1:9/v1", json={})  # would wait for long: nobody is there
-    finally:
-        REQUEST.reset(token)
-    assert asked == [("k", "http://192.0.2.1:9/v1")] and str(ledger.refused) == "nobody agreed to that"
-    assert ledger.was_held_back("k") and not ledger.of("k")

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.common.errors import DataError
 from tests.lmms_eval_runs import files_end_at
 from tests.plugin.serving import Server, completion, generated, message
+from tests.plugin.test_gate import real_folder
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]
 
@@ -235,3 +237,16 @@ def test_a_line_that_cannot_be_written_ends_the_run_and_what_came_is_kept(
     assert 12 < (sent := service.sent) < 24
     run = ask(service.model(name), limit=12)
     assert run.statuses == ["ok"] * 12 and service.sent == 24 + 1 and run.new == 24 - sent + 1
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_run_about_real_recordings_ends_where_its_service_redirects_it(
+    ask: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path, name: str
+) -> None:
+    elsewhere = Service(serve, said(GOOD))
+    address = f"http://elsewhere.example:{elsewhere.server.port}/v1/chat/completions"
+    service = Service(serve, (307, {}, {"Location": address}))
+    with pytest.raises(DataError, match=r"would go to elsewhere\.example \(127\.0\.0\.1 redirected the request there"):
+        ask(service.model(name), DATA=str(real_folder(short_demo, tmp_path)))
+    assert 1 <= service.sent <= 3 and elsewhere.sent == 0
+    assert "DataError" not in "".join(path.read_text() for path in (tmp_path / "kept").rglob("*.jsonl"))

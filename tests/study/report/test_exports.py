@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.common.printed_value import fixed, share_text
+from siming_tasks.data.row_schema import Simulated
 from siming_tasks.study.report.build import write_report
 from siming_tasks.study.report.model_card import model_card
 from siming_tasks.study.report.table import to_markdown
@@ -125,7 +126,7 @@ def test_a_card_names_its_data_and_hides_what_is_private(lab: Lab) -> None:
     hostile = to_markdown(model_card(run_at(lab.runs / "hostile"), lab.dataset, OPTIONS))
     assert "<img" not in hostile.replace("\\<img", "") and "\u202e" not in hostile
     assert "ok 1" in hostile  # the one proper answer of four
-    real = to_markdown(model_card(run_at(lab.runs / "oracle"), replace(lab.dataset, synthetic=False), OPTIONS))
+    real = to_markdown(model_card(run_at(lab.runs / "oracle"), replace(lab.dataset, simulated=Simulated()), OPTIONS))
     assert "SYNTHETIC DATA" not in real
 
 
@@ -162,7 +163,7 @@ def test_a_hostile_name_is_text_in_every_file(lab: Lab, tmp_path: Path) -> None:
     assert not [item for item in root.iter() if item.tag.endswith(("script", "img", "foreignObject"))]
     assert "SYNTHETIC data" in (text := "".join(root.itertext())) and "\u202e" not in text
     (source,) = find_runs([f"=HYPERLINK(1)={lab.runs / 'noisy'}"])
-    real = replace(lab.dataset, name="=1+1", synthetic=False)
+    real = replace(lab.dataset, name="=1+1", simulated=Simulated())
     out = write_report([source], real, tmp_path / "out", media="none", title="Ward <7>", progress=False)
     for name, head in (("tables/full_error.csv", "Judge"), ("answers.csv", "run")):
         line = next(csv.DictReader(io.StringIO((out / name).read_text())))

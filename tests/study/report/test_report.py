@@ -39,7 +39,7 @@ def one(run: Path) -> Path:
 
 def test_every_page_says_synthetic_and_can_run_or_style_nothing_inline(pages: list[Page]) -> None:
     for page in pages:
-        assert "The exams, labels and raters are simulated" in page.text
+        assert "Exams or labels are simulated" in page.text
         policy = [a["content"] for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"]
         assert policy == [POLICY]
         for tag, attributes in page.elements:

@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset, withhold
+from siming_tasks.data.consent import HERE
 from siming_tasks.media import Backend
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.messages import heard_sound, stored_images_sent
@@ -94,7 +95,7 @@ def test_a_request_is_what_the_host_makes_of_the_hooks_messages(name: str, run: 
     hooks.dataset_kwargs  # noqa: B018 - another run begins
     for line, facts, doc in zip(asked, rows_of(tmp_path / "job_asked.jsonl"), docs(name)[:2], strict=True):
         assert line["custom_id"] == f"{doc['id']}#{facts['asked']}"
-        with RUN.evaluating(Backend("test", images="several", encodes=True, blind=True)), stored_images_sent():
+        with RUN.evaluating(Backend("test", images="several", encodes=True, blind=True), HERE), stored_images_sent():
             messages = protocol.ChatMessages(messages=hooks.doc_to_messages(doc)).to_openai_messages()
         assert line["body"]["messages"] == messages
         assert (line["body"]["max_completion_tokens"], line["body"]["temperature"]) == (4096, 0)

@@ -210,7 +210,7 @@ def test_a_failed_push_names_its_reason(
 
 def test_people_who_ask_for_real_recordings_are_told_what_they_agree_to(folder: Path, tmp_path: Path) -> None:
     info = yaml.safe_load((folder / "dataset.yaml").read_text())
-    (folder / "dataset.yaml").write_text(yaml.safe_dump({**info, "synthetic": False}))
+    (folder / "dataset.yaml").write_text(yaml.safe_dump({**info, "simulated": {}}))
     public = withhold(folder, tmp_path / "public", tmp_path / "key.json").root
     head = yaml.safe_load((public / "README.md").read_text().split("---\n")[1])
     assert "not to train models" in head["extra_gated_prompt"]

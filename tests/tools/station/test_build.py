@@ -208,7 +208,7 @@ def test_other_videos_rubrics_scales_and_unstated_simulation_are_refused(
     simulated = EventLog.begin(tmp_path / "sim.sqlite", exams.rubric, synthetic=True)
     for exam in (A, B):
         give(Rating(simulated, "x", exams), exam, dict.fromkeys(STEPS, 1))
-    with pytest.raises(DataError, match=r"the rated videos are SYNTHETIC. Add --synthetic"):
+    with pytest.raises(DataError, match=r"the rated videos are SYNTHETIC. Add --simulated-videos"):
         make(simulated, consensus="x")
     digest = exams.exams[0].digest  # an event log comes from a colleague, too
     decided.append("forged-1", work="rate", rater="Dr. Li", exam=digest, step="look", kind="points", value=99)
