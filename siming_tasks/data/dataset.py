@@ -56,8 +56,8 @@ class Dataset(Exams, Shown):
 
     root: Path
     version: str
-    simulated: Simulated
     digest: str
+    simulated: Simulated = field(default_factory=Simulated)
     meta: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     part: str = ""

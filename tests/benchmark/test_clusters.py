@@ -28,7 +28,7 @@ def data(tmp_path: Path, *videos: dict[str, Any], pairs: Any = ()) -> Dataset:
         unchanged = {"kind": "local", "step_id": "cpr_01", "direction": 1, "unchanged_steps": []}
         lines = [{"pair_id": f"p{a}{b}", "video_a": a, "video_b": b, **unchanged} for a, b in pairs]
         (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return Dataset(default_rubric(), tuple(rows), "tiny", root=tmp_path, version="1", synthetic=True, digest="0" * 64)
+    return Dataset(default_rubric(), tuple(rows), "tiny", root=tmp_path, version="1", digest="0" * 64)
 
 
 def groups(found: Clusters) -> list[list[str]]:

@@ -34,9 +34,7 @@ def sentences(rubric: Rubric, kept: bool, transcripts: int = 0, **facts: Rater) 
     videos = tuple(Video(f"v{number}", "v.mp4", 2, (step,), None, extra) for number, extra in enumerate(said))
     about = {"sound": kept}
     return list(
-        Dataset(
-            rubric, videos, "d", facts, root=Path(), version="1", synthetic=False, digest="", meta=about
-        ).sound_facts.sentences
+        Dataset(rubric, videos, "d", facts, root=Path(), version="1", digest="", meta=about).sound_facts.sentences
     )
 
 

@@ -6,9 +6,10 @@ import logging
 import os
 import secrets
 import socket
+import tempfile
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import uvicorn
@@ -16,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -39,30 +40,11 @@ _CODECS = {".mp4": ("h264", "av1", "vp9"), ".m4v": ("h264",), ".mov": ("h264",),
 """Containers and codecs that today's browsers play without help."""
 
 
-@dataclass(frozen=True)
-class AccessKey:
-    """The key to a site: the first part of every address of it. ``ticket`` opens ``/?ticket=...`` once.
-
-    A cookie would not do: browsers send those of 127.0.0.1 to all of its ports, whoever listens there. An address goes
-    to the server that it names alone, and pages may not tell it to others (``referrer-policy``). The address that a
-    browser is started with stands in the list of processes, which every user of the machine can read: it holds the
-    ticket.
-    """
-
-    token: str
-    ticket: str
-
-    @classmethod
-    def new(cls) -> AccessKey:
-        """A key that nobody can guess."""
-        return cls(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-
-
 class _KeyMiddleware:
     """Lets in whoever asks below the key, which is taken off the path; puts the safety headers on every answer."""
 
-    def __init__(self, app: ASGIApp, key: AccessKey, headers: Mapping[str, str], no_key: str) -> None:
-        self.app, self.key, self.tickets, self.no_key = app, key, {key.ticket}, no_key
+    def __init__(self, app: ASGIApp, key: str, headers: Mapping[str, str], no_key: str) -> None:
+        self.app, self.key, self.no_key = app, key, no_key
         self.headers = [(name.encode(), text.encode()) for name, text in {**_HEADERS, **headers}.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,25 +60,24 @@ class _KeyMiddleware:
         await self._respond(Request(scope))(scope, receive, safely)
 
     def _respond(self, request: Request) -> ASGIApp:
-        ticket = request.query_params.get("ticket", "")
-        if request.url.path == "/" and ticket in self.tickets:
-            self.tickets.discard(ticket)
-            return RedirectResponse(f"/{self.key.token}/", 303)
         own = f"{request.url.scheme}://{request.headers.get('host')}"
         token, slash, rest = request.scope["path"].removeprefix("/").partition("/")
-        allowed = slash and secrets.compare_digest(token.encode(), self.key.token.encode())
+        allowed = slash and secrets.compare_digest(token.encode(), self.key.encode())
         if not allowed or request.headers.get("origin", own) != own:
             return PlainTextResponse(self.no_key, 403)
         request.scope["path"] = f"/{rest}"
         return self.app
 
 
-def require_key(routes: Sequence[BaseRoute], key: AccessKey, headers: Mapping[str, str], no_key: str) -> Starlette:
+def require_key(routes: Sequence[BaseRoute], key: str, headers: Mapping[str, str], no_key: str) -> Starlette:
     """An application whose routes are open to whoever has the key, and to nobody else.
+
+    A cookie would not do: browsers send those of 127.0.0.1 to all of its ports, whoever listens there. An address goes
+    to the server that it names alone, and pages may not tell it to others (``referrer-policy``).
 
     Args:
         routes: without the key.
-        key: first part of every address.
+        key: first part of every address, which nobody can guess.
         headers: of every answer that has none of the same name, beside the ones that all have.
         no_key: what whoever has no key is told.
     """
@@ -110,7 +91,7 @@ def require_key(routes: Sequence[BaseRoute], key: AccessKey, headers: Mapping[st
 
 
 def serve(
-    application: Callable[[AccessKey], ASGIApp],
+    application: Callable[[str], ASGIApp],
     *,
     port: int,
     usual_port: int = 0,
@@ -136,7 +117,7 @@ def serve(
             what = f"--port {port}: {os.strerror(error.errno or 0)}. Leave it out for a free one."
             raise OptionsError(what) from None
         bound = socket.create_server((_HOST, 0))
-    key = AccessKey.new()
+    key = secrets.token_urlsafe(32)
     address = f"http://{_HOST}:{bound.getsockname()[1]}/"
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
@@ -149,15 +130,17 @@ def serve(
         date_header=False,
         timeout_graceful_shutdown=1,
     )
-    say(f"{address}{key.token}/")
-    if browser:
-        webbrowser.open(f"{address}?ticket={key.ticket}")
-    try:
+    say(address := f"{address}{key}/")
+    with ExitStack() as ends, suppress(KeyboardInterrupt):
+        ends.callback(bound.close)
+        if browser:
+            # Every user of the machine can read what a browser is started with, so it is a file that leads on, which
+            # its owner alone can read (mode 0600). A browser that may not either: the address is printed.
+            page = ends.enter_context(tempfile.NamedTemporaryFile("w", suffix=".html", prefix="siming-"))
+            page.write(f'<meta http-equiv="refresh" content="0;url={address}">')
+            page.flush()
+            webbrowser.open(Path(page.name).as_uri())
         uvicorn.Server(config).run(sockets=[bound])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        bound.close()
 
 
 def not_found() -> Response:

@@ -24,7 +24,7 @@ from siming_tasks.common.files import inside, read_text
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.study.report.pages.site import POLICY
 from siming_tasks.study.report.viewer_files import MediaLinks, data_calls
-from siming_tasks.tools.local_server.local_server import AccessKey, not_found, play, require_key
+from siming_tasks.tools.local_server.local_server import not_found, play, require_key
 
 PAGE_POLICY = f"{POLICY}; frame-ancestors 'self'; sandbox allow-scripts allow-same-origin"
 FRAME_POLICY = (
@@ -102,10 +102,10 @@ class ViewedReport:
         return _FOREIGN.sub("<x-", text)
 
 
-def application(viewed: ViewedReport, *, key: AccessKey) -> Starlette:
+def application(viewed: ViewedReport, *, key: str) -> Starlette:
     """The application that serves a report: GET and HEAD, parts of files, no listing, nothing by a link out of it."""
     own = resources.files("siming_tasks.tools.local_server") / "static"
-    frame = (own / "frame.html").read_text(encoding="utf-8").format(key=key.token)
+    frame = (own / "frame.html").read_text(encoding="utf-8").format(key=key)
 
     def around(request: Request) -> Response:
         return Response(frame, media_type="text/html", headers={"content-security-policy": FRAME_POLICY})

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.sanitize import visible
-from siming_tasks.tools.local_server.local_server import AccessKey, not_found, play, require_key
+from siming_tasks.tools.local_server.local_server import not_found, play, require_key
 from siming_tasks.tools.station.words import LANGUAGES, language_of, say
 from siming_tasks.tools.station.worklist import Item, Refusal, Work
 
@@ -39,7 +39,7 @@ ACT = ("id", "step", "kind", "value")
 """Keys of an event, beside the item that it is about."""
 
 
-def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
+def application(work: Work, *, key: str, cache: Path) -> Starlette:
     """The application that serves one rater's work to who has the key; ``work`` is asked from several threads."""
 
     def item_of(request: Request) -> Item | None:

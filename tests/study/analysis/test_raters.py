@@ -26,7 +26,7 @@ def dataset(points: dict[str, np.ndarray]) -> Dataset:
         scores = [{who: float(own[v, s]) for who, own in points.items() if not np.isnan(own[v, s])} for s in range(3)]
         labels = tuple(StepLabel(step.id, scores=said) for step, said in zip(STEPS, scores, strict=True))
         videos.append(Video(f"v{v:02d}", "", 1.0, labels))
-    return Dataset(default_rubric(), tuple(videos), "drawn", root=Path(), version="1", synthetic=True, digest="")
+    return Dataset(default_rubric(), tuple(videos), "drawn", root=Path(), version="1", digest="")
 
 
 def drawn(seed: int, videos: int = 12) -> np.ndarray:

@@ -141,10 +141,10 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def start(*arguments: Any, cache: Path) -> Station:
+def start(*arguments: Any, cache: Path, browser: str = "") -> Station:
     """A station in a process of its own, when it has said its address."""
-    env = {**os.environ, "SIMING_CACHE": str(cache), "PYTHONUNBUFFERED": "1"}
-    command = [*COMMAND, "data", "rate", *map(str, arguments), "--no-browser"]
+    env = {**os.environ, "SIMING_CACHE": str(cache), "PYTHONUNBUFFERED": "1", "BROWSER": browser}
+    command = [*COMMAND, "data", "rate", *map(str, arguments), *([] if browser else ["--no-browser"])]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     assert process.stdout
     said = []

@@ -5,16 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from siming_tasks.tools.local_server.local_server import AccessKey
-from siming_tasks.tools.station.app import application
-from siming_tasks.tools.station.event_log import EventLog
-from siming_tasks.tools.station.station_exams import find_exams
-from siming_tasks.tools.station.worklist import Rating
 from tests.tools.station.conftest import Station, start
 
 
@@ -35,7 +31,7 @@ def test_without_the_key_a_stranger_gets_nothing(station: Station) -> None:
     """Nor with a part of it, nor with a cookie, which other ports of this machine would get."""
     key = station.base.rpartition("/")[2]
     for path in ("/", "/work", "/station.js", "/media/0", "/nothing", f"/{key}x/work", f"/{key[:-1]}/work", "//work",
-                 f"/{key}", f"/?ticket={key}", "/?ticket="):  # fmt: skip
+                 f"/{key}", f"/?ticket={key}"):  # fmt: skip
         status, headers, body = station.ask(path, headers={"cookie": f"siming_rate={key}"}, key=False)
         assert status == 403 and "default-src 'none'" in headers["content-security-policy"], path
         assert "whole address that `siming data rate` printed" in body.decode()
@@ -75,18 +71,27 @@ def test_nothing_else_is_reachable(station: Station) -> None:
     assert [address.partition(":")[0] for address in listening] == ["0100007F"]
 
 
-def test_a_ticket_is_accepted_once(videos: Path, rubric: Path, tmp_path: Path) -> None:
-    """By the application's own client: who reads a browser's command line in the list of processes comes too late."""
-    from starlette.testclient import TestClient
-
-    exams = find_exams(videos, tmp_path, rubric)
-    work = Rating(EventLog.begin(tmp_path / "s.sqlite", exams.rubric), "x", exams)
-    app = application(work, key=AccessKey("T" * 40, "K" * 40), cache=tmp_path)
-    client = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
-    first = client.get(f"/?ticket={'K' * 40}")
-    assert (first.status_code, first.headers["location"]) == (303, f"/{'T' * 40}/")
-    assert client.get(first.headers["location"]).status_code == 200
-    assert client.get(f"/?ticket={'K' * 40}").status_code == client.get(f"/?ticket={'T' * 40}").status_code == 403
+def test_the_key_stands_in_no_list_of_processes(videos: Path, rubric: Path, tmp_path: Path) -> None:
+    """The browser is started with a file that its owner alone can read, and which leads on to the printed address."""
+    told = tmp_path / "browser.told"
+    (browser := tmp_path / "browser").write_text(
+        '#!/bin/sh\nfile="${1#file://}"\n'
+        'tr "\\0" " " < /proc/$$/cmdline > "$0.part"; echo >> "$0.part"; stat -c %a "$file" >> "$0.part"; cat "$file" >> "$0.part"\n'
+        'mv "$0.part" "$0.told"\n'
+    )
+    browser.chmod(0o755)
+    more = ["--rater", "Dr. Li", "--rubric", rubric, "--store", tmp_path / "s.sqlite"]
+    station = start(videos, *more, cache=tmp_path / "cache", browser=f"{browser} %s")
+    try:
+        while not told.is_file():
+            time.sleep(0.05)
+        argument, mode, page = told.read_text().splitlines()
+        assert station.base.rpartition("/")[2] not in argument and mode == "600"
+        assert f"url={station.base}/" in page
+        assert station.ask("/work")[0] == 200
+    finally:
+        station.end()
+    assert not Path(argument.split()[-1].removeprefix("file://")).exists()
 
 
 def test_ranges_of_the_video(station: Station, folder: Path) -> None:
