@@ -59,11 +59,14 @@ def check_place(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None
 
 
 @contextmanager
-def output_folder(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None = None) -> Iterator[Path]:
+def output_folder(
+    out: Path, kind: str = "", is_one: Callable[[Path], bool] | None = None, *, private: bool = False
+) -> Iterator[Path]:
     """Provide a new folder that takes the place of ``out`` when the block ends well, and vanishes when it does not.
 
     An older one of its kind stays whole until then. What is hidden in it (``.git``, ``.nojekyll``) is kept.
-    Arguments and errors are those of :func:`check_place`; a full or failing disk is a DataError, too.
+    Arguments and errors are those of :func:`check_place`; a full or failing disk is a DataError, too. Nobody else can
+    look into a ``private`` one, at no moment.
     """
     check_place(out, kind, is_one)
     place = _place(out)
@@ -72,7 +75,7 @@ def output_folder(out: Path, kind: str = "", is_one: Callable[[Path], bool] | No
         part = Path(tempfile.mkdtemp(prefix=f".{place.name[:60]}.", dir=place.parent))
         try:
             yield part
-            _swap(part, place)
+            _swap(part, place, 0o700 if private else 0o755)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
@@ -159,9 +162,9 @@ def _sweep(part: Path, keep: Path | None = None) -> None:
             path.unlink(missing_ok=True)
 
 
-def _swap(part: Path, place: Path) -> None:
+def _swap(part: Path, place: Path, mode: int = 0o755) -> None:
     """Put a finished folder in its place; the older one is there until then, and again if that fails."""
-    part.chmod(0o755)  # mkdtemp makes its folder 0700
+    part.chmod(mode)  # mkdtemp makes its folder 0700
     if place.is_dir() and not any(place.iterdir()):
         place.rmdir()
     if not place.exists():

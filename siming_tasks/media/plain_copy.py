@@ -8,7 +8,10 @@ the packets of one or two streams. A file that this package wrote comes out as t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +25,14 @@ from siming_tasks.media.timeline import STATES_LENGTH, read_timeline
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer
+    from av.packet import Packet
     from av.video.stream import VideoStream
 
-PICTURES = "1-5|7-9"
-"""Kinds of H.264 units that travel: slices, parameter sets, delimiters. Not supplemental information (SEI), filler and
-private kinds."""
+SLICES, SETS = (1, 5), (7, 8)
+"""Kinds of H.264 units that travel: slices of pictures; and parameter sets, once, in the head of the file. Not
+supplemental information (SEI), delimiters, filler and private kinds, nor what stands behind the syntax of a set."""
+TEXT = re.compile(rb"(?:[ -~]|[\xe4-\xe9][\x80-\xbf]{2}){20,}\x80?\0*$")
+"""Writing behind a slice. Its coded end cannot be found without decoding it, and chance writes as much once in 10^8."""
 SEI, USER_DATA = {"h264": (6,), "hevc": (39, 40)}, 5
 """Numbers of the units with supplemental information by codec; number of user data without a registered owner in it."""
 ENCODERS = (b"x264 - core", b"x265 (build")
@@ -76,25 +82,61 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
         timeline = read_timeline(source, STATES_LENGTH if into_mp4 else (".mp4",))
         if stream.codec_context.name != "h264" or not unit_lengths(stream) or not timeline.standard:
             raise MediaError(f"{source}: may carry more than pictures, which cannot be left out of it. {_BUILD}")
+        with open_video(source) as (again, first), suppress(av.error.FFmpegError):
+            for picture in islice(again.decode(first), 1):
+                held: Any = picture.side_data
+                if any(data.type.name == "ICC_PROFILE" for data in held):  # it names device and date
+                    raise MediaError(f"{source}: has a colour profile, which cannot be left out of a copy. {_BUILD}")
         kept: dict[Any, Any] = {}
         tracks: tuple[Any, ...] = (stream, *(container.streams.audio[:1] if sound else ()))
         for track in tracks:
             kept[track] = output.add_stream_from_template(track)
             kept[track].metadata.clear()
-        pictures = BitStreamFilterContext(f"filter_units=pass_types={PICTURES}", stream, kept[stream])
         lead_in = _lead_in(source) if sound else None
-        for packet in container.demux(list(kept)):
-            track = packet.stream
-            if packet.dts is None or (packet.is_discard and track is not stream and packet.pts != lead_in):
-                continue
-            for part in pictures.filter(packet) if track is stream else [packet]:
-                part.stream = kept[track]
-                output.mux(part)
+        try:
+            written_anew = "h264_metadata,filter_units=pass_types=" + "|".join(map(str, SLICES + SETS))
+            pictures = BitStreamFilterContext(written_anew, stream, kept[stream])
+            for packet in container.demux(list(kept)):
+                track = packet.stream
+                if packet.dts is None or (packet.is_discard and track is not stream and packet.pts != lead_in):
+                    continue
+                for part in pictures.filter(_slices_of(packet)) if track is stream else [_whole(packet)]:
+                    part.stream = kept[track]
+                    output.mux(part)
+        except (av.error.FFmpegError, ValueError) as error:
+            raise MediaError(f"{source}: may carry more than pictures and sound ({error}). {_BUILD}") from None
     written = read_timeline(target)
     same = np.array_equal(written.times, timeline.times) and abs(written.zero - timeline.zero) <= 1e-3
     if not same or not written.standard:
         target.unlink()
         raise MediaError(f"{source}: a copy of its packets has other times. {_BUILD}")
+
+
+def _slices_of(packet: Packet) -> Packet:
+    """A packet with the slices of another and nothing else (ValueError: there is more that may be needed, or none)."""
+    import av
+
+    stream: Any = packet.stream
+    size, data, setup = unit_lengths(stream), bytes(packet), stream.codec_context.extradata
+    found = [*units(data, size)]
+    slices = [unit for unit in found if unit[:1] and unit[0] & 31 in SLICES]
+    if b"".join(len(unit).to_bytes(size, "big") + unit for unit in found) != data:
+        raise ValueError("bytes behind the units of a picture")
+    if any(unit[:1] and unit[0] & 31 in SETS and len(unit).to_bytes(2, "big") + unit not in setup for unit in found):
+        raise ValueError("parameter sets that its head does not have")
+    if not slices or any(TEXT.search(unit[-256:]) for unit in slices):
+        raise ValueError("writing behind the slices of a picture" if slices else "a packet without a picture")
+    plain = av.Packet(b"".join(len(unit).to_bytes(size, "big") + unit for unit in slices))
+    plain.pts, plain.dts, plain.duration, plain.time_base = packet.pts, packet.dts, packet.duration, packet.time_base
+    plain.is_keyframe, plain.stream = packet.is_keyframe, packet.stream
+    return plain
+
+
+def _whole(packet: Packet) -> Packet:
+    """A packet of sound, if a decoder takes all of it for one piece (ValueError or an error of FFmpeg: it does not)."""
+    if len(packet.decode()) > 1:
+        raise ValueError("bytes behind the sound of a packet")
+    return packet
 
 
 def _lead_in(path: Path) -> int | None:

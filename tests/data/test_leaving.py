@@ -28,8 +28,10 @@ from siming_tasks.media.plain_copy import copy_plain, has_user_data
 from siming_tasks.plugin.preflight import recipient_of
 from siming_tasks.study.report.viewer_files import VideoLinker
 from siming_tasks.tools.builder import BuildOptions, build_dataset
+from siming_tasks.tools.builder.transcode import normalise
 from siming_tasks.tools.exchange.hub_upload import push
 from tests.data.conftest import RUBRIC, STEPS, state, write_video
+from tests.tools.builder.test_left_behind import CAPTIONS, KINDS, SECRET, planted
 
 PLACE, NAME, SERIAL, DAY = "+48.8566+002.3522/", "Dr. Wang Mei", "SN-4711-cam", "2026-03-14T09:26:53.000000Z"
 SECRETS = (b"48.8566", b"Wang Mei", b"SN-4711", b"2026-03-14", b"+002.3522")
@@ -94,6 +96,132 @@ def test_a_plain_copy_shows_the_same_and_tells_nothing(tmp_path: Path) -> None:
         with pytest.raises(MediaError, match="may carry more than pictures"):
             copy_plain(other, tmp_path / "refused.mp4")
     assert not (tmp_path / "refused.mp4").exists()
+
+
+HIDDEN = b"Wang Mei SN-4711-cam 48.8566 2026-03-14"
+
+
+def remuxed(source: Path, target: Path, *, behind_sound: bytes = b"", mp3: bool = False, **tags: str) -> Path:
+    """A film anew, with tags of the container, of its streams (``video_...``, ``audio_...``), or bytes behind sound."""
+    with av.open(str(source)) as film, av.open(str(target), "w") as out:
+        pictures, sound = film.streams.video[0], film.streams.audio[0]
+        shown = out.add_stream_from_template(pictures)
+        heard: Any = out.add_stream("libmp3lame", rate=16000, layout="mono") if mp3 else None
+        heard = heard or out.add_stream_from_template(sound)
+        for name, text in tags.items():
+            holder = {"video": shown.metadata, "audio": heard.metadata}.get(name.partition("_")[0], out.metadata)
+            holder[name.removeprefix("video_").removeprefix("audio_")] = text
+        for packet in film.demux(pictures, sound):
+            if packet.dts is None:
+                continue
+            new: list[Any] = [packet]
+            if packet.stream is sound and mp3:
+                new = [each for frame in packet.decode() for each in heard.encode(frame)]
+            for each in new:
+                if packet.stream is sound and behind_sound:
+                    longer = av.Packet(bytes(each) + behind_sound)
+                    longer.pts, longer.dts, longer.duration = each.pts, each.dts, each.duration
+                    longer.time_base, each = each.time_base, longer
+                each.stream = shown if packet.stream is pictures else heard
+                out.mux(each)
+    return target
+
+
+def with_profile(source: Path, target: Path) -> Path:
+    """A film whose head holds a colour profile (ICC) that names the device: boxes grow by a ``colr``, moov is last."""
+    data = bytearray(source.read_bytes())
+    box = struct.pack(">I4s4s", 12 + 128 + len(HIDDEN), b"colr", b"prof") + bytes(36) + b"acsp" + bytes(88) + HIDDEN
+    at, ends = 0, []
+    for name, skip in (
+        (b"moov", 8),
+        (b"trak", 8),
+        (b"mdia", 8),
+        (b"minf", 8),
+        (b"stbl", 8),
+        (b"stsd", 16),
+        (b"avc1", 86),
+    ):
+        while bytes(data[at + 4 : at + 8]) != name:
+            at += int.from_bytes(data[at : at + 4], "big")
+        ends.append(at)
+        at += skip
+    for place in ends:
+        data[place : place + 4] = (int.from_bytes(data[place : place + 4], "big") + len(box)).to_bytes(4, "big")
+    data[at:at] = box
+    target.write_bytes(data)
+    return target
+
+
+def units_planted(units: list[bytes], behind: bool = False) -> Any:
+    return lambda film, target: planted(film, target, units, behind=behind)
+
+
+def tags_planted(**tags: str) -> Any:
+    return lambda film, target: remuxed(film, target, **{name: HIDDEN.decode() for name in tags})
+
+
+def box_planted(kind: bytes, head: bytes = b"") -> Any:
+    box = struct.pack(">I4s", 8 + len(head + HIDDEN), kind) + head + HIDDEN
+    return lambda film, target: target.write_bytes(film.read_bytes() + box)
+
+
+def behind_slices(film: Path, target: Path) -> Path:
+    """The last slice of each picture goes on with writing: its unit is longer."""
+
+    def longer(data: bytes) -> bytes:
+        at = 0
+        while (end := at + 4 + int.from_bytes(data[at : at + 4], "big")) < len(data):
+            at = end
+        return data[:at] + (len(data) - at - 4 + len(HIDDEN)).to_bytes(4, "big") + data[at + 4 :] + HIDDEN
+
+    return planted(film, target, [], change=longer)
+
+
+PLANTS: dict[str, Any] = {
+    **{f"tag {name}": tags_planted(**{name: ""}) for name in ("title", "comment", "artist", "album", "description",
+       "copyright", "video_handler_name", "audio_handler_name")},
+    **{f"box {name}": box_planted(name.encode(), bytes(16) if name == "uuid" else b"")
+       for name in ("uuid", "free", "skip", "udta", "meta", "abcd")},
+    **{f"unit: {name}": units_planted(units, "filler" in name) for name, units in KINDS.items()},
+    "payload of a delimiter (9)": units_planted([bytes([9, 0xF0]) + HIDDEN]),
+    "unit 2": units_planted([bytes([0x62]) + HIDDEN]),
+    "unit 7": units_planted([bytes([0x67, 100, 0, 31, 1]) + HIDDEN]),
+    "unit 8": units_planted([bytes([0x68, 1]) + HIDDEN]),
+    "unit 7 behind": units_planted([bytes([0x67, 100, 0, 31, 1]) + HIDDEN], True),
+    "bytes behind slices": behind_slices,
+    "bytes behind units": lambda film, target: planted(film, target, [], change=lambda data: data + HIDDEN),
+    "bytes behind AAC": lambda film, target: remuxed(film, target, behind_sound=HIDDEN),
+    "bytes behind MP3": lambda film, target: remuxed(film, target, behind_sound=HIDDEN, mp3=True),
+    "a colour profile": with_profile,
+}  # fmt: skip
+
+
+def test_each_kind_of_mark_stays_behind_or_the_film_is_refused(tmp_path: Path) -> None:
+    film = write_video(tmp_path / "film.mp4", audio=True)
+    outcomes = {}
+    for number, (name, plant) in enumerate(PLANTS.items()):
+        plant(film, source := tmp_path / f"{number}.mp4")
+        marks = (HIDDEN, SECRET[:16])
+        assert any(mark in source.read_bytes() for mark in marks) or "captions" in name, name
+        try:
+            copy_plain(source, copy := tmp_path / f"copy-{number}.mp4", sound=True)
+        except MediaError as error:
+            outcomes[name] = "refused"
+            assert HIDDEN.decode() not in str(error)
+            continue
+        left = [mark for mark in (HIDDEN, SECRET[:8], CAPTIONS[:8]) if mark in copy.read_bytes()]
+        outcomes[name] = "left" if left else "gone"
+        with av.open(str(film)) as before, av.open(str(copy)) as after:
+            for old, new in zip(before.decode(video=0), after.decode(video=0), strict=True):
+                assert np.array_equal(old.to_ndarray(), new.to_ndarray()), name
+    assert len(PLANTS) >= 28 and "left" not in outcomes.values()
+    refused = {"unit 7", "unit 8", "unit 7 behind", "bytes behind slices", "bytes behind units", "bytes behind AAC",
+               "bytes behind MP3", "a colour profile"}  # fmt: skip
+    assert {name for name, outcome in outcomes.items() if outcome == "refused"} == refused
+    for number, name in enumerate(PLANTS):  # a build encodes those anew
+        if name in refused - {"bytes behind units"}:  # which no decoder takes
+            normalise(tmp_path / f"{number}.mp4", built := tmp_path / "built.mp4")
+            assert HIDDEN not in built.read_bytes(), name
 
 
 def test_no_file_that_leaves_tells_more_than_its_pictures(real: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from siming_tasks.benchmark.record import Record, is_asked_again
 from siming_tasks.common.errors import DataError
@@ -61,6 +62,8 @@ def write_job(
 ) -> list[Path]:
     """Write a job into ``job`` and, where that would be too large, into ``<stem>-2``, ``<stem>-3``... beside it.
 
+    Its owner alone can read it.
+
     Args:
         asked: the requests.
         model: name of the model that is asked.
@@ -83,9 +86,9 @@ def write_job(
     size = count = 0
     with ExitStack() as open_files:  # all parts take their names at the end, or none does
         folder = media_folder(job)
-        new = open_files.enter_context(output_folder(folder)) if files else None
-        media = MediaAddresses(new, folder.absolute().as_uri())
-        known = open_files.enter_context(atomic_write(asked_file(job)))
+        new = open_files.enter_context(output_folder(folder, private=True)) if files else None
+        media = MediaAddresses(new, f"file://{quote(folder.name)}")
+        known = open_files.enter_context(atomic_write(asked_file(job), private=True))
         for request in asked.requests(HERE if files else UNSTATED, media, watched):
             digest = sha256_json([model, request.asked])[:12]
             line = json.dumps(batch_line(request, model, digest), ensure_ascii=False) + "\n"
@@ -97,7 +100,7 @@ def write_job(
                 )
             if not parts or size + length > most_bytes or count == MAX_REQUESTS:
                 parts.append(job.with_name(f"{job.stem}-{len(parts) + 1}{job.suffix}") if parts else job)
-                stream, size, count = open_files.enter_context(atomic_write(parts[-1])), 0, 0
+                stream, size, count = open_files.enter_context(atomic_write(parts[-1], private=True)), 0, 0
             stream.write(line)
             facts = {"id": request.id, "asked": digest, "model": model, "file": parts[-1].name,
                      "steps": request.steps, **request.facts}  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.benchmark.tasks import TASKS
-from siming_tasks.common.files import sha256_json
+from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.data import Dataset
 from siming_tasks.data.consent import UNSTATED
 from siming_tasks.media import Backend, StoredImage
@@ -82,7 +82,8 @@ class MediaAddresses:
             file = self.folder / f"{digest[:32]}.{suffix}"
             address = f"{self.name}/{file.name}"
             if not file.is_file():
-                file.write_bytes(data)
+                with atomic_write(file, "wb", private=True) as stream:
+                    stream.write(data)
         return {"type": f"{kind}_url", f"{kind}_url": {"url": address}}
 
 

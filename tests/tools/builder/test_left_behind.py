@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import av
@@ -34,14 +35,17 @@ def sei(kind: int, payload: bytes) -> bytes:
     return bytes(out)
 
 
-def planted(source: Path, target: Path, units: list[bytes], *, behind: bool = False) -> Path:
-    """A copy with these units in every picture, before its slices or behind them."""
+def planted(
+    source: Path, target: Path, units: list[bytes], *, behind: bool = False, change: Callable[[bytes], bytes] = bytes
+) -> Path:
+    """A copy with these units in every picture, before its slices or behind them, which are changed."""
     extra = b"".join(len(unit).to_bytes(4, "big") + unit for unit in units)
     with av.open(str(source)) as reader, av.open(str(target), "w") as writer:
         stream = writer.add_stream_from_template(reader.streams.video[0])
         for old in reader.demux(video=0):
             if old.size:
-                packet = av.Packet(bytes(old) + extra if behind else extra + bytes(old))
+                own = change(bytes(old))
+                packet = av.Packet(own + extra if behind else extra + own)
                 packet.pts, packet.dts, packet.duration = old.pts, old.dts, old.duration
                 packet.time_base, packet.is_keyframe, packet.stream = old.time_base, old.is_keyframe, stream
                 writer.mux(packet)

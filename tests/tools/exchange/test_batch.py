@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import io
 import json
+import stat
 import wave
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -316,8 +316,12 @@ def test_media_as_files_are_those_of_the_data_urls(run: Dataset, tmp_path: Path)
 
     for what in ((), ("--media", "video")):
         inline, files = sent(f"a{len(what)}.jsonl", *what), sent(f"b{len(what)}.jsonl", "--files", *what)
-        assert files and all(url.startswith("file:///") for url in files)
-        assert [Path(urlsplit(url).path).read_bytes() for url in files] == [
+        folder = tmp_path / f"b{len(what)}_media"
+        assert files and all(url.startswith(f"file://{folder.name}/") for url in files)
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert {stat.S_IMODE(path.stat().st_mode) for path in (*folder.iterdir(), *tmp_path.glob("*.jsonl"))} == {0o600}
+        assert str(tmp_path) not in (tmp_path / f"b{len(what)}.jsonl").read_text()
+        assert [(tmp_path / url.removeprefix("file://")).read_bytes() for url in files] == [
             base64.b64decode(url.partition(",")[2]) for url in inline
         ]
         hashes = {row["asked"] for name in "ab" for row in rows_of(tmp_path / f"{name}{len(what)}_asked.jsonl")}

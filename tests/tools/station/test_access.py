@@ -75,9 +75,10 @@ def test_the_key_stands_in_no_list_of_processes(videos: Path, rubric: Path, tmp_
     """The browser is started with a file that its owner alone can read, and which leads on to the printed address."""
     told = tmp_path / "browser.told"
     (browser := tmp_path / "browser").write_text(
-        '#!/bin/sh\nfile="${1#file://}"\n'
-        'tr "\\0" " " < /proc/$$/cmdline > "$0.part"; echo >> "$0.part"; stat -c %a "$file" >> "$0.part"; cat "$file" >> "$0.part"\n'
-        'mv "$0.part" "$0.told"\n'
+        """#!/bin/sh
+        { tr '\\0' ' ' < /proc/$$/cmdline; echo; stat -c %a "${1#file://}"; cat "${1#file://}"; } > "$0.part"
+        mv "$0.part" "$0.told"
+        """
     )
     browser.chmod(0o755)
     more = ["--rater", "Dr. Li", "--rubric", rubric, "--store", tmp_path / "s.sqlite"]
