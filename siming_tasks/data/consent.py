@@ -11,9 +11,10 @@ from pathlib import Path
 
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import DataError, MediaError
+from siming_tasks.common.hosts import host_of, is_here, is_named, read_by
 from siming_tasks.data.dataset import Dataset
-from siming_tasks.data.hosts import host_of, is_here, is_named, read_by
 from siming_tasks.media.plain_copy import copy_plain
+from siming_tasks.options import variable
 
 ANY = "any"
 RECORDINGS = "frames, sound or files"
@@ -30,8 +31,8 @@ def recipients(dataset: Dataset) -> tuple[str, ...]:
 
 
 def stated_here(dataset: Dataset) -> tuple[str, ...]:
-    """Hosts that a data set states as here: machines of those who answer for it."""
-    return tuple((dataset.meta.get("consent") or {}).get("here") or ())
+    """Hosts that count as here: those that a data set states, and the master of a run over several machines."""
+    return *((dataset.meta.get("consent") or {}).get("here") or ()), host_of(variable("MASTER_ADDR"))
 
 
 def consent_in_words(dataset: Dataset) -> str:

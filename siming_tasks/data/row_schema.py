@@ -22,8 +22,8 @@ from siming_tasks.benchmark.exams import PERSON, Attempt, AttemptRule, Finding, 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import check_file_name
+from siming_tasks.common.hosts import stated_host
 from siming_tasks.common.sanitize import shown_name
-from siming_tasks.data.hosts import stated_host
 
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 MAX_VIDEO_ID = 128

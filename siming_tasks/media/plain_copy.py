@@ -92,15 +92,25 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
         for track in tracks:
             kept[track] = output.add_stream_from_template(track)
             kept[track].metadata.clear()
-        lead_in = _lead_in(source) if sound else None
+        hidden: list[Packet] = []  # an edit list hides sound that a decoder needs for the first that is heard: a packet
+        heard = False
         try:
             written_anew = "h264_metadata,filter_units=pass_types=" + "|".join(map(str, SLICES + SETS))
             pictures = BitStreamFilterContext(written_anew, stream, kept[stream])
             for packet in container.demux(list(kept)):
-                track = packet.stream
-                if packet.dts is None or (packet.is_discard and track is not stream and packet.pts != lead_in):
+                track, parts = packet.stream, [packet]
+                if packet.dts is None:
                     continue
-                for part in pictures.filter(_slices_of(packet)) if track is stream else [_whole(packet)]:
+                if track is stream:
+                    parts = pictures.filter(_slices_of(packet))
+                elif len(packet.decode()) > 1:
+                    raise ValueError("bytes behind the sound of a packet")
+                elif packet.is_discard:
+                    hidden = [packet] * (not heard)
+                    continue
+                else:
+                    parts, hidden, heard = [*hidden, packet], [], True
+                for part in parts:
                     part.stream = kept[track]
                     output.mux(part)
         except (av.error.FFmpegError, ValueError) as error:
@@ -130,28 +140,6 @@ def _slices_of(packet: Packet) -> Packet:
     plain.pts, plain.dts, plain.duration, plain.time_base = packet.pts, packet.dts, packet.duration, packet.time_base
     plain.is_keyframe, plain.stream = packet.is_keyframe, packet.stream
     return plain
-
-
-def _whole(packet: Packet) -> Packet:
-    """A packet of sound, if a decoder takes all of it for one piece (ValueError or an error of FFmpeg: it does not)."""
-    if len(packet.decode()) > 1:
-        raise ValueError("bytes behind the sound of a packet")
-    return packet
-
-
-def _lead_in(path: Path) -> int | None:
-    """Time of the one packet of hidden sound that travels: a decoder needs it for the first that is heard.
-
-    An edit list hides sound that its packets still hold, which therefore stay behind. (With hidden pictures a file is
-    not ``standard``.)
-    """
-    before = None
-    with open_video(path) as (container, _):
-        for packet in container.demux(container.streams.audio[:1]) if container.streams.audio else ():
-            if not packet.is_discard:
-                break
-            before = packet.pts
-    return before
 
 
 def unit_lengths(stream: VideoStream) -> int:
@@ -188,18 +176,17 @@ def has_user_data(path: Path) -> bool:
 
 def _user_data(messages: bytes) -> bool:
     """True if one of a unit's messages is user data of somebody else than a known encoder (H.264, 7.3.2.3.1)."""
-    messages = messages.replace(b"\0\0\3", b"\0\0")
-    at = 0
-    while at + 2 < len(messages):
-        numbers = []
-        for _ in range(2):  # the kind and the length of a message: each 255 adds as much
-            number = 0
-            while at < len(messages) and messages[at] == 255:
-                number, at = number + 255, at + 1
-            numbers.append(number + (messages[at] if at < len(messages) else 0))
-            at += 1
-        kind, length = numbers
-        if kind == USER_DATA and not messages[at + 16 : at + length].startswith(ENCODERS):
+    rest = messages.replace(b"\0\0\3", b"\0\0")
+    while len(rest) > 2:
+        kind, rest = _number(rest)
+        length, rest = _number(rest)
+        if kind == USER_DATA and not rest[16:length].startswith(ENCODERS):
             return True
-        at += length
+        rest = rest[length:]
     return False
+
+
+def _number(data: bytes) -> tuple[int, bytes]:
+    """The kind or length at the head of a message, to which each leading 255 adds as much, and what follows."""
+    full = len(data) - len(data.lstrip(b"\xff"))
+    return 255 * full + sum(data[full : full + 1]), data[full + 1 :]

@@ -54,20 +54,6 @@ DURING_A_RUN: Mapping[str, str] = {
 }
 """Functions that are replaced while a task of ours runs, and why."""
 
-LIBRARIES: Mapping[str, str] = {
-    **{f"{name}:{client}.send": "the address of a request is asked (plugin/gate.py)"
-       for name in ("httpx", "httpx2") for client in ("Client", "AsyncClient")},
-    **{f"{name}:{handle}": "and that of each hop, by connections that were open, too"
-       for name in ("httpx", "httpx2")
-       for handle in ("HTTPTransport.handle_request", "AsyncHTTPTransport.handle_async_request")},
-    "requests:Session.rebuild_auth": "a redirect is asked, which names both hosts",
-    "urllib.request:HTTPRedirectHandler.redirect_request": "the same",
-    "http.client:HTTPConnection.putrequest": "each hop of requests, urllib3 and urllib is asked",
-    "aiohttp:ClientRequest.send": "each hop of aiohttp is asked",
-    "socket:getaddrinfo": "connections are made to addresses, and consent is stated by name",
-}  # fmt: skip
-"""Functions of other libraries that are replaced while requests with recordings are made, and why."""
-
 READ: Mapping[str, str] = {
     "lmms_eval.api.model:lmms": "base class of our own models",
     f"{_MODELS}.registry_v2:ModelManifest": "our own models are registered with it",
@@ -82,8 +68,8 @@ READ: Mapping[str, str] = {
 }
 """Names that are read, and why."""
 
-TOUCH_POINTS: Mapping[str, str] = {**DOORS, **DURING_A_RUN, **LIBRARIES, **READ}
-"""Every name of lmms-eval and other libraries that this package touches (``module:Class.method``), and why."""
+TOUCH_POINTS: Mapping[str, str] = {**DOORS, **DURING_A_RUN, **READ}
+"""Every name of lmms-eval that this package touches (``module:Class.method``), and why."""
 
 _MARK = "_siming_replacement"
 
@@ -116,8 +102,8 @@ def replace(name: str, wrap: Wrap) -> None:
 
 @contextmanager
 def replaced(wraps: Mapping[str, Wrap]) -> Iterator[None]:
-    """While the block runs, functions of :data:`DURING_A_RUN` or :data:`LIBRARIES` in imported modules are replaced."""
-    assert wraps.keys() <= DURING_A_RUN.keys() | LIBRARIES.keys(), wraps
+    """While the block runs, functions of :data:`DURING_A_RUN` are replaced, those of modules that are imported."""
+    assert wraps.keys() <= DURING_A_RUN.keys(), wraps
     undo = [_set(name, wrap) for name, wrap in wraps.items() if is_imported(name.partition(":")[0])]
     try:
         yield

@@ -23,8 +23,8 @@ from siming_tasks.benchmark.tasks import TaskSpec
 from siming_tasks.benchmark.tasks.expected_requests import check_shards
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.hosts import is_here, read_by
 from siming_tasks.data.consent import HERE, UNSTATED
-from siming_tasks.data.hosts import is_here, read_by
 from siming_tasks.data.makers import set_of_group, tasks_named
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.models.recipes.transport import transports

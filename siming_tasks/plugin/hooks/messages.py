@@ -24,10 +24,10 @@ from siming_tasks.benchmark.tasks.expected_requests import Span
 from siming_tasks.benchmark.tasks.prompt import frame_caption, frames_note
 from siming_tasks.benchmark.types import verdict_word
 from siming_tasks.data.consent import HERE
+from siming_tasks.data.gate import built
 from siming_tasks.data.transcript import Utterance, said_within, transcript_facts, transcript_of, transcript_text
 from siming_tasks.media import NOTHING_SHOWN, FrameStore, Sound, StoredImage, View, ablate, decoder, sound_of, view
 from siming_tasks.plugin import host
-from siming_tasks.plugin.gate import built
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 
 Table = Mapping[str, Any] | None

@@ -184,7 +184,7 @@ class Ledger:
             sending, began = Attempt(key, round(time.time(), 3)), time.monotonic()
 
             def lost(error: BaseException) -> None:
-                if isinstance(error, DataError):  # of the gate (plugin/gate.py): it was not sent
+                if isinstance(error, DataError):  # of the gate (data/gate.py): it was not sent
                     self._held_back.add(key)
                     return
                 self.add(replace(sending, latency=_since(began), error=type(error).__name__))

@@ -16,8 +16,8 @@ from siming_tasks.benchmark.rubrics import Rubric, load_rubric
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import check_file_name, sha256_json
+from siming_tasks.common.hosts import stated_host
 from siming_tasks.data.consent import ANY
-from siming_tasks.data.hosts import stated_host
 from siming_tasks.data.row_schema import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, station_facts
 from siming_tasks.tools.builder.label_rows import LabelRow, copied, joined
@@ -74,10 +74,10 @@ class BuildOptions:
 
     def __post_init__(self) -> None:
         try:
-            consent = tuple(host if host == ANY else stated_host(host) for host in self.consent)
+            for host in {*self.consent} - {ANY}:
+                stated_host(host)
         except ValueError as error:
             raise OptionsError(f"--consent: {error}.") from None
-        object.__setattr__(self, "consent", consent)
 
 
 @dataclass(frozen=True)

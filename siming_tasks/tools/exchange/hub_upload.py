@@ -10,8 +10,8 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_file
 from siming_tasks.data import Dataset
 from siming_tasks.data.consent import copy_recording
+from siming_tasks.data.gate import built, requests
 from siming_tasks.data.withholding import public_files
-from siming_tasks.plugin.gate import built, requests
 
 Gate = Literal["auto", "manual", "no"]
 

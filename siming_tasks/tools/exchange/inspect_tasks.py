@@ -31,10 +31,9 @@ from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import canonical_json
 from siming_tasks.common.public_facts import public_name
 from siming_tasks.common.sanitize import well_formed
-from siming_tasks.data import open_dataset
+from siming_tasks.data import gate, open_dataset
 from siming_tasks.data.consent import HERE, UNSTATED
 from siming_tasks.options import Options
-from siming_tasks.plugin import gate
 from siming_tasks.plugin.hooks.docs import generation_kwargs
 from siming_tasks.plugin.preflight import address_of
 from siming_tasks.plugin.response_cache.attempt import count_of
@@ -78,7 +77,9 @@ def _task(spec: TaskSpec, data: str) -> Task:
     if options.schema != "off":
         raise OptionsError("SIMING_SCHEMA is not for Inspect: unset it, or ask by means of `siming run requests`.")
     _FOLDERS.append(folder := tempfile.TemporaryDirectory(prefix="siming-inspect-"))
-    asked, recipient = Asked.by(options, [spec.name]), _recipient()
+    asked, model = Asked.by(options, [spec.name]), get_model()
+    is_here = str(model).partition("/")[0] in ("hf", "mockllm", "none")
+    recipient = address_of(model.api) or (HERE if is_here else UNSTATED)
     media = MediaAddresses(Path(folder.name), folder.name)
     samples = [_sample(request) for request in asked.requests(recipient, media)]
     dataset, blocks = asked.dataset, dict[str, ExitStack]()
@@ -110,13 +111,6 @@ def _task(spec: TaskSpec, data: str) -> Task:
         metadata={"dataset": dataset.facts, "synthetic": dataset.synthetic},
         tags=["SYNTHETIC"] if dataset.synthetic else None,
     )
-
-
-def _recipient() -> str:
-    """Address of the model that is evaluated; below it, each request is asked by its own."""
-    model = get_model()
-    provider = str(model).partition("/")[0]
-    return address_of(model.api) or (HERE if provider in ("hf", "mockllm", "none") else UNSTATED)
 
 
 def _sample(request: BatchRequest) -> Sample:

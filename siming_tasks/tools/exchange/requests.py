@@ -11,11 +11,10 @@ from typing import Any
 
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.files import atomic_write, sha256_json
-from siming_tasks.data import Dataset
+from siming_tasks.data import Dataset, gate
 from siming_tasks.data.consent import UNSTATED
 from siming_tasks.media import Backend, StoredImage
 from siming_tasks.options import Options
-from siming_tasks.plugin import gate
 from siming_tasks.plugin.hooks.docs import documents, generation_kwargs
 from siming_tasks.plugin.hooks.messages import doc_to_messages
 from siming_tasks.plugin.hooks.run_context import RUN, Doc

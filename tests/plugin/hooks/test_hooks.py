@@ -12,11 +12,11 @@ import pytest
 from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS, UNALTERED_TASKS
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
-from siming_tasks.data import Dataset, restate, withhold
+from siming_tasks.data import Dataset, gate, restate, withhold
 from siming_tasks.data.consent import HERE
 from siming_tasks.media import backends, read_timeline, store
 from siming_tasks.options import Options
-from siming_tasks.plugin import gate, hooks
+from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks import results as results_hook
 from siming_tasks.plugin.hooks.run_context import RUN
 from tests.data.conftest import state

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from siming_tasks.common.errors import DataError
+from tests.data.test_gate import real_folder
 from tests.lmms_eval_runs import files_end_at
 from tests.plugin.serving import Server, completion, generated, message
-from tests.plugin.test_gate import real_folder
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]
 

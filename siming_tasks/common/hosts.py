@@ -9,8 +9,6 @@ from collections.abc import Collection
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from siming_tasks.options import variable
-
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}"
 _NAME = re.compile(rf"(?:{_LABEL}\.)*(?!\d+$){_LABEL}")
 _REGISTRY = re.compile(r"[a-z0-9-]+|(?:ac|co|com|edu|go|gov|ne|net|or|org)\.[a-z]{2}")
@@ -69,18 +67,18 @@ def is_named(host: str, names: Collection[str]) -> bool:
 
 
 def is_here(address: str, ours: Collection[str] = ()) -> bool:
-    """Test whether an address is on this machine, on the master of a run over several (``MASTER_ADDR``), or stated.
+    """Test whether an address is on this machine, or on one of ours.
 
     Args:
         address: an address, or a host with or without a port.
-        ours: hosts that the data set states as here.
+        ours: hosts that count as this machine.
 
     Example:
         >>> [is_here(each) for each in ("http://127.0.0.1:8000/v1", "localhost", "http://[::1]/", "node7", "10.0.0.1")]
         [True, True, True, False, False]
     """
     host = host_of(address)
-    if not host or host in ours or host == host_of(variable("MASTER_ADDR")):
+    if not host or host in ours:
         return bool(host)
     ip = _ip(host)
     if ip is None:

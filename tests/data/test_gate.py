@@ -20,9 +20,8 @@ from typing import Any
 import pytest
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.data import Dataset, open_dataset, restate
+from siming_tasks.data import Dataset, gate, open_dataset, restate
 from siming_tasks.data.consent import HERE
-from siming_tasks.plugin import gate
 from siming_tasks.plugin.response_cache.ledger import REQUEST, Ledger
 from tests.data.conftest import state
 from tests.plugin.serving import Server, completion
