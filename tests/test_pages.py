@@ -105,7 +105,7 @@ def test_the_readme_is_short_says_its_limits_and_has_true_badges_and_a_true_cita
     facts = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("pyproject.toml", "requirements-models.txt"))
     assert len(README.splitlines()) <= 150 and len(README.split()) <= 900
     assert 'requires-python = ">=3.10,<3.13"' in facts and "badge/python-3.10_to_3.12-" in README
-    assert "lmms-eval>=0.7.3,<0.8" in facts and "badge/lmms--eval-0.7.3-" in README
+    assert "lmms-eval==0.7.3" in facts and "badge/lmms--eval-0.7.3-" in README
     assert 'license = "MIT"' in facts and "badge/license-MIT-" in README
     assert "**Limits.**" in README.split("hero.webp")[0] and "hero.webp" in README.split("\n## ")[0]
     hero = ROOT / "docs" / "pictures" / "hero.webp"

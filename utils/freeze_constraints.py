@@ -1,47 +1,34 @@
-"""Write constraints.txt: the installed versions of everything that ``siming-tasks[dev]`` needs, and of nothing else.
+"""Write constraints.txt: the newest versions of all that ``siming-tasks[dev]`` needs, for every Python that it takes.
 
-    python utils/freeze_constraints.py > constraints.txt
+    python utils/freeze_constraints.py
 
-Run it in the environment that the tests passed in (Python 3.11, Linux). Whatever else is installed there is left out.
+Needs uv and the package registry. No version was tried when this ends: run the README's two commands with each Python
+before the file is committed, since a resolver knows what packages declare and not what they import.
 """
 
 from __future__ import annotations
 
-import sys
-from importlib.metadata import distribution
+import re
+import subprocess
+from pathlib import Path
 
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
-
-ROOT = Requirement("siming-tasks[dev]")
-BUILDERS = {"pip", "setuptools", "wheel"}
-"""Left out, as ``pip freeze`` does: a constraint on them would reach into the isolated builds of other packages."""
-
-
-def needed(root: Requirement) -> dict[str, str]:
-    """Name and version of every distribution that a requirement brings, itself not included."""
-    versions: dict[str, str] = {}
-    queue, seen = [(canonicalize_name(root.name), extra) for extra in ("", *root.extras)], set()
-    while queue:
-        name, extra = queue.pop()
-        if (name, extra) in seen:
-            continue
-        seen.add((name, extra))
-        package = distribution(name)
-        versions[package.metadata["Name"]] = package.version
-        for text in package.requires or ():
-            wanted = Requirement(text)
-            if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
-                queue += [(canonicalize_name(wanted.name), more) for more in ("", *wanted.extras)]
-    return {name: version for name, version in versions.items() if name.lower() not in BUILDERS | {root.name}}
+ROOT = Path(__file__).parents[1]
+OLDEST = re.search(r'requires-python = ">=([\d.]+)', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LEFT_OUT = re.compile(r"(torch|torchvision|triton|nvidia-[\w-]+|cuda-[\w-]+|pip|setuptools|wheel)==")
+"""Builds of PyTorch for one's own card are nobody else's to replace; builders reach into isolated builds of others."""
+HEADER = "# Versions that the tests passed with, for every Python that the package takes: pip install -e . -c constraints.txt\n"
 
 
 def main() -> None:
-    """Print the file."""
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    print(f"# Versions that the tests passed with (Python {python}, Linux): pip install -e . -c constraints.txt")
-    for name, version in sorted(needed(ROOT).items(), key=lambda item: item[0].lower()):
-        print(f"{name}=={version}")
+    """Resolve for all Pythons and platforms at once, and write the file."""
+    assert OLDEST is not None
+    command = ["uv", "pip", "compile", "pyproject.toml", "--extra", "dev", "--universal", "--python-version", OLDEST[1]]
+    command += ["--quiet", "--no-header", "--no-annotate", "--refresh-package", "siming-tasks"]
+    # sphinx-basic-ng, of the documentation's theme, has had no other release than a beta for years
+    command += ["--prerelease", "disallow", "--prerelease-package", "sphinx-basic-ng=allow"]
+    lines = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    pins = [f"{line}\n" for line in lines if not LEFT_OUT.match(line)]
+    (ROOT / "constraints.txt").write_text(HEADER + "".join(pins), encoding="utf-8")
 
 
 if __name__ == "__main__":

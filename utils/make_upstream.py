@@ -34,7 +34,7 @@ def upstream(text: str) -> str:
 
 def command(readme: str) -> str:
     """The run whose table the README prints."""
-    (command_line,) = re.findall(r"^pip install -e \. && (lmms-eval .*)$", readme, flags=re.MULTILINE)
+    (command_line,) = re.findall(r"^pip install -e \. [^&]*&& (lmms-eval .*)$", readme, flags=re.MULTILINE)
     return str(command_line)
 
 
