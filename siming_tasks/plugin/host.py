@@ -9,6 +9,7 @@ of :data:`TESTED`; another one is refused.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import inspect
 import pkgutil
 import sys
@@ -36,7 +37,10 @@ DOORS: Mapping[str, str] = {
 }
 """Functions that are replaced for good and why; without a task of ours they do what they always did."""
 
+FILELOCK_GUARD = "lmms_eval.evaluator:_enable_reentrant_filelocks"
+
 DURING_A_RUN: Mapping[str, str] = {
+    FILELOCK_GUARD: "it imports filelock._api, which filelock 4.3 and later lack, and would end every run there",
     f"{_MODELS}:get_model": "the class is given the arguments of backends.yaml beside the user's",
     "lmms_eval.loggers:EvaluationTracker.save_results_aggregated": "a results file that is not whole ends the run",
     "lmms_eval.loggers:EvaluationTracker.save_results_samples": "so does a log of samples",
@@ -110,6 +114,11 @@ def replaced(wraps: Mapping[str, Wrap]) -> Iterator[None]:
     finally:
         for restore in reversed(undo):
             restore()
+
+
+def shields() -> Mapping[str, Wrap]:
+    """Replacements without which lmms-eval cannot run beside the libraries that are installed."""
+    return {} if importlib.util.find_spec("filelock._api") else {FILELOCK_GUARD: lambda enable: None}
 
 
 def _set(name: str, wrap: Wrap) -> Callable[[], None]:

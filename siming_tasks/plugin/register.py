@@ -53,20 +53,29 @@ MODELS = {
 
 def manifests() -> list[Any]:
     """Payload of the entry point: registers the task folder and returns our models. Never raises."""
-    try:
+    with _or_say('SiMing tasks are not registered (%s); use --include_path "$(siming --tasks-path)".'):
         host.replace("lmms_eval.tasks:TaskManager.initialize_tasks", _index_our_folder)
         host.replace("lmms_eval.tasks:TaskManager.match_tasks", _check_chosen_tasks)
         host.replace("lmms_eval.api.model:lmms.__new__", remember_arguments)
         host.after_import("lmms_eval.evaluator", wrap_evaluation)
-        # lmms_eval.models is being imported; `lmms-eval models` lists this dictionary
-        listed = host.fetch("lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS")
-        for name, path in MODELS.items():
-            listed.setdefault(name, path)
+    found: list[Any] = []
+    with _or_say(f"There is no {' and no '.join(MODELS)} (%s); other models are not affected."):
         manifest = host.fetch("lmms_eval.models.registry_v2:ModelManifest")
-        return [manifest(model_id=name, chat_class_path=path) for name, path in MODELS.items()]
-    except Exception as error:  # noqa: BLE001 - a changed lmms-eval must not break anybody's other evaluations
-        logger.warning('SiMing tasks are not registered (%s); use --include_path "$(siming --tasks-path)".', error)
-        return []
+        found += [manifest(model_id=name, chat_class_path=path) for name, path in MODELS.items()]
+        with _or_say(f"`lmms-eval models` does not list {' and '.join(MODELS)} (%s); --model takes them all the same."):
+            listed = host.fetch("lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS")  # lmms_eval.models is being imported
+            for name, path in MODELS.items():
+                listed.setdefault(name, path)
+    return found
+
+
+@contextmanager
+def _or_say(missing: str) -> Iterator[None]:
+    """Run one part of the registration; where it fails, say what is missing: other evaluations must go on."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever another lmms-eval has changed
+        logger.warning(missing, error)
 
 
 def wrap_evaluation() -> None:
@@ -127,7 +136,7 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
 
         return SimpleNamespace(create_from_arg_string=create)  # all that lmms-eval does with a class
 
-    replaced = host.replaced({"lmms_eval.models:get_model": get_model_with_arguments})
+    replaced = host.replaced({"lmms_eval.models:get_model": get_model_with_arguments, **host.shields()})
     # `datasets` counts at s3.amazonaws.com how often its readers are used, also the one for text files, with which
     # lmms-eval reads the list of exams from this machine; HF_UPDATE_DOWNLOAD_COUNTS=0 or HF_HUB_OFFLINE=1 do the same
     uncounted = patch("datasets.config.HF_UPDATE_DOWNLOAD_COUNTS", False, create=True)

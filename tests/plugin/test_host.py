@@ -6,6 +6,7 @@ import importlib
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -78,7 +79,48 @@ def test_simple_evaluate_is_replaced_before_a_program_takes_it_out(warm: Any, tm
     assert warm.run([], tmp_path, environment(), tmp_path / "log", script=str(script)) == 0
 
 
-def test_the_entry_point_never_raises(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(host, "replace", lambda *_: 1 / 0)
-    assert register.manifests() == []
-    assert 'use --include_path "$(siming --tasks-path)"' in caplog.text
+@pytest.mark.parametrize(
+    ("broken", "models", "said"),
+    [
+        (
+            *("lmms_eval.tasks:TaskManager.match_tasks", [*register.MODELS]),
+            'SiMing tasks are not registered (gone); use --include_path "$(siming --tasks-path)".',
+        ),
+        (
+            *("lmms_eval.models.registry_v2:ModelManifest", []),
+            "There is no siming_reference and no siming_nano (gone); other models are not affected.",
+        ),
+        (
+            *("lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS", [*register.MODELS]),
+            "`lmms-eval models` does not list siming_reference and siming_nano (gone); --model takes them all the "
+            "same.",
+        ),
+    ],
+)
+def test_the_entry_point_never_raises_and_says_what_is_missing_and_what_is_not(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str, models: list[str], said: str
+) -> None:
+    importlib.import_module("lmms_eval.evaluator")  # whose import calls the entry point
+    fetch = host.fetch
+
+    def missing(name: str) -> Any:
+        if name == broken:
+            raise AttributeError("gone")
+        return fetch(name)
+
+    monkeypatch.setattr(host, "fetch", missing)
+    assert [one.model_id for one in register.manifests()] == models
+    assert [record.getMessage() for record in caplog.records] == [said]
+
+
+def test_a_table_of_models_that_cannot_be_written_costs_no_more_than_a_line_of_a_list(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    models = importlib.import_module("lmms_eval.models")
+    table = MappingProxyType(dict(models.AVAILABLE_CHAT_TEMPLATE_MODELS))
+    monkeypatch.setattr(models, "AVAILABLE_CHAT_TEMPLATE_MODELS", table)
+    assert [one.model_id for one in register.manifests()] == [*register.MODELS]
+    (record,) = caplog.records
+    said = record.getMessage()
+    assert said.startswith("`lmms-eval models` does not list siming_reference and siming_nano (")
+    assert said.endswith("; --model takes them all the same.")
