@@ -57,6 +57,20 @@ def test_what_the_package_imports_is_what_it_declares() -> None:
     assert names - set().union(*providers.values()) == set(UNIMPORTED)
 
 
+def bounds_of(name: str, wanted: Requirement) -> set[tuple[str, str]]:
+    """A requirement's name and what keeps newer versions out."""
+    return {(name, str(one)) for one in wanted.specifier if one.operator not in (">=", ">")}
+
+
+def test_every_bound_has_its_row_and_every_row_its_bound() -> None:
+    page = (ROOT / "docs" / "howto" / "release.md").read_text(encoding="utf-8").partition("\n## Bounds and shields")[2]
+    rows = re.findall(r"^\| `([\w.-]+)` \| `?([^|`]+)`? \| ([^|]+) \| ([^|]+) \|$", page, flags=re.MULTILINE)
+    assert len(rows) == page.count("\n| `")
+    bounds = {(name, bound) for name, bound, *_ in rows if bound not in ("none", "shields")}
+    extras = project()["project"]["optional-dependencies"]
+    assert bounds == set().union(*(bounds_of(*one) for one in declared(*extras).items()))
+
+
 BUILDS = ("torch", "torchvision", "triton", "nvidia-", "cuda-", "setuptools")
 """Packages of which people have builds for their machine: the constraints must not replace them."""
 

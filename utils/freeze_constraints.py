@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 OLDEST = re.search(r'requires-python = ">=([\d.]+)', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LEFT_OUT = re.compile(r"(torch|torchvision|triton|nvidia-[\w-]+|cuda-[\w-]+|pip|setuptools|wheel)==")
 """Builds of PyTorch for one's own card are nobody else's to replace; builders reach into isolated builds of others."""
-HEADER = "# Versions that the tests passed with, for every Python that the package takes: pip install -e . -c constraints.txt\n"
+HEADER = "# Versions that the tests passed with, for every Python of the package: pip install -e . -c constraints.txt\n"
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from filelock import FileLock
 from PIL import Image as Pictures
 
 from siming_tasks.plugin import host as touched
+from tests.lmms_eval_runs import ROOT, environment
 from tests.plugin.serving import Server, completion
 from tests.plugin.test_api_models import MODEL_ARGS
 from tests.plugin.test_saved_run import ORACLE
@@ -68,6 +70,21 @@ def test_what_is_lost_is_an_error_and_not_a_run_that_waits_for_itself(tmp_path: 
         DataLock(tmp_path / "data.lock"),
     ):
         pass
+
+
+@pytest.mark.weekly
+def test_the_check_of_imports_wants_a_row_for_what_is_missing(tmp_path: Path, newer: Path) -> None:
+    page = (ROOT / "docs" / "howto" / "release.md").read_text(encoding="utf-8")
+    (before := tmp_path / "before.md").write_text(re.sub(r"\n\| `filelock\._api`.*", "", page), encoding="utf-8")
+    command = [sys.executable, str(ROOT / "utils" / "check_imports.py")]
+    for words, code, said in (
+        ([before], 1, "MISSING filelock._api (lmms_eval/evaluator.py, line "),
+        ([], 0, "others have a shield"),
+    ):
+        done = subprocess.run(
+            [*command, *words], env=environment(PYTHONPATH=str(newer)), capture_output=True, text=True
+        )
+        assert done.returncode == code and said in done.stdout, done.stdout + done.stderr[-2000:]
 
 
 @pytest.mark.weekly
