@@ -48,6 +48,26 @@ def test_one_version_and_one_day(
     assert len(found) == len(wrong) and all(map(str.startswith, found, wrong)), found
 
 
+@pytest.mark.parametrize(
+    ("urls", "is_named"),
+    [
+        ('Paper = "https://arxiv.org/abs/2604.09037"', False),
+        ('Repository = "ADDRESS"', False),
+        ('Paper = "https://arxiv.org/abs/2604.09037"\nRepository = "https://example.org/siming-tasks"', True),
+    ],
+)
+def test_nothing_is_built_before_the_repository_has_a_place(
+    urls: str, is_named: bool, checklist: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f'[project]\nname = "x"\n\n[project.urls]\n{urls}\n\n[project.scripts]\nRepository = "https://x.example"\n'
+    (tmp_path / "pyproject.toml").write_text(text)
+    built = []
+    monkeypatch.setattr(checklist, "ROOT", tmp_path)
+    monkeypatch.setattr(checklist, "CHECKS", (checklist.repository, lambda release: iter(built.append(release) or ())))
+    monkeypatch.setattr(sys, "argv", ["release.py", str(tmp_path / "out")])
+    assert checklist.main() == int(not is_named) and bool(built) is is_named
+
+
 def test_the_distributions_hold_every_tracked_file(checklist: ModuleType, tmp_path: Path) -> None:
     """On a copy that tracks one file more, of which the manifest knows nothing: it is named, and nothing else is."""
     if not (ROOT / ".git").exists():

@@ -55,7 +55,7 @@ def validation(readme: str) -> str:
         shown = ", ".join(f"{name} {value}" for name, value in values[task].items())
         lines.append(f"| `{ran}` | 16 SYNTHETIC exams | {task}: {shown} | coverage 1.0, the table is printed |")
     lines.append("| `pytest test/eval/test_siming.py` | 4 tasks, 3 groups | registration, hooks, message | all |")
-    lines.append("| `isort --profile black --check`, `black -l 240 --check` | 2 files | style | no change |")
+    lines.append("| `ruff check`, `ruff format --check` | 2 files | style | no change |")
     return "\n".join(lines)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[1]
-NOT_SHIPPED = (".ci/", ".github/", ".gitignore")
+NOT_SHIPPED = (".ci/", ".github/", ".gitignore", ".pre-commit-config.yaml")
 ROWS = ("full_score .*|qwk", "full_error .*|mcc", "clip_score .*|qwk", "clip_error .*|mcc")
 """Rows that the table of the README's first command must hold: lmms-eval's exit code alone says little."""
 
@@ -73,6 +73,13 @@ def one_version(release: Release) -> Iterator[str]:
         yield f"the heading of {name} in CHANGELOG.md has no date (## [{release.version}] - YYYY-MM-DD)"
 
 
+def repository(release: Release) -> Iterator[str]:
+    """The metadata name the place of the repository, which a published file cannot be given afterwards."""
+    urls = release.text("pyproject.toml").partition("\n[project.urls]\n")[2].partition("\n[")[0]
+    if not re.search(r'^(Repository|Source) = "https://\S+"$', urls, flags=re.MULTILINE):
+        yield 'write Repository = "https://..." below [project.urls] in pyproject.toml: nothing is built without it'
+
+
 def files(release: Release) -> Iterator[str]:
     """The source distribution holds every tracked file, the wheel is built from it, and both have whole metadata."""
     done = release.run(sys.executable, "-m", "build", "--no-isolation", "--outdir", release.out)
@@ -102,8 +109,8 @@ def install(release: Release) -> Iterator[str]:
     programs, work = release.out / "env" / "bin", release.out / "work"
     work.mkdir()
     release.run(sys.executable, "-m", "venv", programs.parent)
-    pinned = ["-c", "constraints.txt"] if sys.version_info[:2] == (3, 11) else []  # they are those of this version
-    done = release.run(programs / "python", "-m", "pip", "install", "-q", *pinned, release.built(".whl"))
+    words = ["-m", "pip", "install", "-q", "-c", "constraints.txt", release.built(".whl")]
+    done = release.run(programs / "python", *words)
     if done.returncode:
         yield f"pip install failed: {done.stderr.strip()[-300:]}"
         return
@@ -114,7 +121,7 @@ def install(release: Release) -> Iterator[str]:
         yield f"the table lacks {', '.join(lacking)}: {done.stderr.strip()[-300:]}"
 
 
-CHECKS: tuple[Callable[[Release], Iterator[str]], ...] = (clean_tree, one_version, files, install)
+CHECKS: tuple[Callable[[Release], Iterator[str]], ...] = (clean_tree, one_version, repository, files, install)
 
 
 def main() -> int:
@@ -128,6 +135,8 @@ def main() -> int:
         failed += bool(wrong)
         print(f"{'FAILED ' if wrong else 'ok     '} {check.__name__}: {(check.__doc__ or '').strip()}")
         print(*(f"  {line}\n" for line in wrong), sep="", end="", flush=True)
+        if wrong and check is repository:
+            break
     return int(bool(failed))
 
 
