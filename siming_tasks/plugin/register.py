@@ -3,10 +3,7 @@
 lmms-eval 0.7 has an entry-point group for models (``lmms_eval.models``) and none for tasks. The payload may be a
 callable, which lmms-eval calls while it is being imported and before any task is indexed. This callable hands over our
 models and adds our folder to those that ``TaskManager`` indexes.
-
-``simple_evaluate`` knows all arguments of a run before a model is loaded: what cannot work is refused there, and the
-model's class gets the arguments that it needs. ``evaluate`` knows the model itself, however it was made (by name, or as
-an object handed to ``simple_evaluate``): its class decides what it is shown, and its replies are counted and kept.
+What cannot work is refused in ``simple_evaluate``; in ``evaluate`` the class of the model decides what it is shown.
 """
 
 from __future__ import annotations
@@ -63,9 +60,7 @@ def manifests() -> list[Any]:
         manifest = host.fetch("lmms_eval.models.registry_v2:ModelManifest")
         found += [manifest(model_id=name, chat_class_path=path) for name, path in MODELS.items()]
         with _or_say(f"`lmms-eval models` does not list {' and '.join(MODELS)} (%s); --model takes them all the same."):
-            listed = host.fetch("lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS")  # lmms_eval.models is being imported
-            for name, path in MODELS.items():
-                listed.setdefault(name, path)
+            host.fetch("lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS").update(MODELS)
     return found
 
 

@@ -3,9 +3,7 @@
 lmms-eval 0.7.3 sends every image as PNG unless an environment variable of the whole process says otherwise, which would
 change other tasks of the same run too. During a run of our tasks, the functions that encode give
 :class:`~siming_tasks.media.StoredImage` its stored bytes and treat all other images as ever; where a class then writes
-"png" before whatever it sends, the message gets the media type of the bytes. ``claude`` also makes a PNG of each image
-to compare its size with the service's limit, which concerns what is sent. ``internvl2`` cuts an image in tiles (three
-of a film's frame) and has no argument for their number; here it is one tile, as a frame of a video is for it.
+"png" before whatever it sends, the message gets the media type of the bytes.
 """
 
 from __future__ import annotations
