@@ -20,7 +20,7 @@ uv pip install --quiet --python "$work/venv/bin/python" -r "$work/lowest.txt"
 uv pip install --quiet --python "$work/venv/bin/python" --no-deps -e .
 # what the tests need beside it, without a change to what is there
 uv pip install --quiet --python "$work/venv/bin/python" -c "$work/lowest.txt" \
-    pytest pytest-timeout hypothesis jsonschema statsmodels json-repair
+    pytest pytest-timeout hypothesis jsonschema statsmodels json-repair starlette uvicorn
 for module in accelerate av cv2 datasets decord pandas scipy.stats sklearn torch transformers; do
     "$work/venv/bin/python" -W ignore -c "import $module" || echo "$module: cannot be imported at its oldest version"
 done
