@@ -16,8 +16,8 @@ from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.public_facts import public_arguments
 from siming_tasks.common.sanitize import well_formed
-from siming_tasks.media import pixels
 from siming_tasks.data import gate
+from siming_tasks.media import pixels
 from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN

@@ -222,13 +222,13 @@ def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
     if len(runs) == 1 and runs[0] in made.rivals:
         estimate = made.rows.one(OVER_NO_VIDEO, runs[0], made.headline)
         lead = f" (its least sure lead, over {made.rivals[runs[0]].replace('-', ' ')}: {estimate})"
-    tried = {"tried": made.baselines}
+    tried = made.baselines
     if better:
         left = f"; {_listed(others)} {'does' if len(others) == 1 else 'do'} not clearly beat them" if others else ""
         agree = f"{_listed(better)} {'agrees' if len(better) == 1 else 'agree'}"
-        said.append(say("beats", judges=agree, others=left + lead, **tried))
+        said.append(say("beats", judges=agree, others=left + lead, tried=tried))
     elif others:
-        said.append(say("beats none", judges=_listed(others, "or"), lead=lead, **tried))
+        said.append(say("beats none", judges=_listed(others, "or"), lead=lead, tried=tried))
     for run in runs:
         if made.beats.get(run) is None:
             own = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
