@@ -65,7 +65,7 @@ def refuse_without_consent(dataset: Dataset, recipient: str, what: str = RECORDI
         reader = read_by(recipient, stated_here(dataset))
         refuse_host(dataset, host_of(reader) or reader, what)
     elif recipient == UNSTATED and not recipients(dataset):
-        refuse_host(dataset, "api.example.com", what)
+        refuse_host(dataset, UNSTATED, what)
 
 
 def refuse_host(dataset: Dataset, host: str, what: str = RECORDINGS, *, by: str = "") -> None:
@@ -82,12 +82,13 @@ def refuse_host(dataset: Dataset, host: str, what: str = RECORDINGS, *, by: str 
     """
     if may_receive(dataset, host):
         return
+    example = "api.example.com" if host == UNSTATED else host
     redirected = f" ({by} redirected the request there)" if by not in ("", host) else ""
     raise DataError(
         f"{dataset.name}: {what} of recordings of people would go to {host}{redirected}, which is not on this machine, "
         "and the data set does not state that the people recorded and those responsible for the data agreed to that. "
         f"{consent_in_words(dataset)} If consent and ethics approval cover this recipient, state it in dataset.yaml: "
-        f"`consent: {{services: [{host}]}}` (`siming data build --consent {host}`), or `consent: {{here: [{host}]}}` "
+        f"`consent: {{services: [{example}]}}` (`siming data build --consent {example}`), or `{{here: [{example}]}}` "
         "for a machine of your own; else use a model on this machine."
     )
 
