@@ -27,6 +27,7 @@ Wrap = Callable[..., Any]
 """Replacement of a function, which gets that function before its arguments."""
 
 _MODELS = "lmms_eval.models"
+FILELOCK_GUARD = "lmms_eval.evaluator:_enable_reentrant_filelocks"
 
 DOORS: Mapping[str, str] = {
     "lmms_eval.tasks:TaskManager.initialize_tasks": "our folder of task files is added to those that are indexed",
@@ -36,8 +37,6 @@ DOORS: Mapping[str, str] = {
     "lmms_eval.api.model:lmms.__new__": "models remember their arguments, which are part of the key of a kept reply",
 }
 """Functions that are replaced for good and why; without a task of ours they do what they always did."""
-
-FILELOCK_GUARD = "lmms_eval.evaluator:_enable_reentrant_filelocks"
 
 DURING_A_RUN: Mapping[str, str] = {
     FILELOCK_GUARD: "it imports filelock._api, which filelock 4.3 and later lack, and would end every run there",

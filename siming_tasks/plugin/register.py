@@ -1,9 +1,9 @@
 """Entry point by which lmms-eval finds our tasks and models after ``pip install``, and the checks around a run.
 
-lmms-eval 0.7 has an entry-point group for models (``lmms_eval.models``) and none for tasks. The payload may be a
-callable, which lmms-eval calls while it is being imported and before any task is indexed. This callable hands over our
-models and adds our folder to those that ``TaskManager`` indexes.
-What cannot work is refused in ``simple_evaluate``; in ``evaluate`` the class of the model decides what it is shown.
+lmms-eval 0.7 has an entry-point group for models (``lmms_eval.models``) and none for tasks. Its payload may be a
+callable, called while lmms-eval is being imported and before any task is indexed; ours hands over our models and adds
+our folder to those that ``TaskManager`` indexes. What cannot work is refused in ``simple_evaluate``; in ``evaluate``
+the class of the model decides what it is shown.
 """
 
 from __future__ import annotations
@@ -174,8 +174,7 @@ def _listed(arguments: Mapping[str, Any]) -> str:
 
 
 def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwargs: Any) -> Any:
-    tasks = _our_tasks(task_dict)
-    if not tasks:
+    if not (tasks := _our_tasks(task_dict)):
         return evaluate(lm, task_dict, *args, **kwargs)
     for task in tasks.values():
         _record_with_predict_only(task)
@@ -235,20 +234,17 @@ def _one_message(command_line: bool) -> Iterator[None]:
         if isinstance(error, SimingError):
             raise SystemExit(f"siming-tasks: {error}") from None
         traceback.print_exc()
-        raise SystemExit(
-            "siming-tasks: the run ended with the error above; replies that were kept stay kept."
-        ) from None
+        raise SystemExit("siming-tasks: the run ended with the error above; kept replies stay kept.") from None
 
 
 def _our_tasks(task_dict: Mapping[Any, Any]) -> dict[str, Any]:
     """Tasks of ours by name, in a dictionary of tasks and groups."""
     tasks: dict[str, Any] = {}
     for name, task in task_dict.items():
+        task = task[1] if isinstance(task, tuple) else task
         if isinstance(task, dict):
             tasks |= _our_tasks(task)
-            continue
-        task = task[1] if isinstance(task, tuple) else task
-        if is_siming_task(name) or is_siming_task(task):
+        elif is_siming_task(name) or is_siming_task(task):
             tasks[name] = task
     return tasks
 
