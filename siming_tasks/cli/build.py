@@ -62,10 +62,7 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
 @click.option("--finished", is_flag=True, help="with an event log: leave out exams that are not finished")
 @click.option("--instrument", multiple=True, help="raters that are instruments, without a voice in the consensus")
 @click.option(
-    "--transcripts",
-    multiple=True,
-    type=Path,
-    help="WebVTT or Whisper's JSON, named like its video, or a folder of them",
+    "--transcripts", multiple=True, type=Path, help="WebVTT or Whisper's JSON, named like its video, or a folder"
 )
 @click.option("--names", type=Path, help="table of names to replace in transcripts: name, replacement")
 @click.option("--consensus", default="agree", help="agree, mean, or a rater's name")
@@ -77,6 +74,7 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
 @click.option("--keep-ids", is_flag=True, help="keep the table's video names as ids")
 @click.option("--keep-rater-names", is_flag=True, help="keep the table's names of raters")
 @click.option("--consent", multiple=True, metavar="HOST", help="who may receive recordings: api.openai.com, or any")
+@click.option("--allow-loss", is_flag=True, help="build also videos of which more than 5 % of the pictures are lost")
 @click.option("--simulated-videos", is_flag=True, help="the videos are drawings: they show nobody, and may go anywhere")
 @click.option("--simulated-labels", is_flag=True, help="the labels are simulated")
 @click.option("--jobs", type=click.IntRange(1), default=2, help="videos worked on at once")

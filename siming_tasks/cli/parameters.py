@@ -120,7 +120,7 @@ ALLOW = click.option(
     "--allow", multiple=True, type=click.Choice(DIFFERENCES), help="accept runs that differ in this; may be repeated"
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="print one JSON object")
-PORT = click.option("--port", type=click.IntRange(0), default=0, help="port of the page (default: a free one)")
+PORT = click.option("--port", type=click.IntRange(0, 65535), default=0, help="port of the page (default: a free one)")
 NO_BROWSER = click.option("--no-browser", is_flag=True, help="print the address only")
 
 

@@ -13,6 +13,7 @@ from siming_tasks.common.errors import DISK_FULL, MediaError
 from siming_tasks.media.picture import Tags, refuse_colours
 
 if TYPE_CHECKING:
+    from av.audio.stream import AudioStream
     from av.container import InputContainer
     from av.error import FFmpegError
     from av.video.stream import VideoStream
@@ -90,7 +91,7 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     with opened as container:
         if len(container.streams) > MOST_STREAMS:
             raise _too_many(path)
-        chosen = main_stream(container.streams.video)
+        chosen = main_stream([each for each in container.streams.video if each.codec_context is not None])
         if chosen is None:
             raise MediaError(f"{path}: holds no video{' but a cover picture' if container.streams.video else ''}.")
         try:
@@ -99,6 +100,19 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
             if error.errno in DISK_FULL:  # of what is written while the video is open
                 raise OSError(error.errno, error.strerror) from error
             raise _media_error(path, error) from error
+
+
+def sound_track(path: Path, container: InputContainer) -> AudioStream | None:
+    """The first sound track of an open file; None without any.
+
+    Raises:
+        MediaError: no decoder knows how it is coded. Asking the library to decode it would end the process.
+    """
+    track = next(iter(container.streams.audio), None)
+    if track is None or (track.codec_context is not None and track.codec_context.name != "none"):
+        return track
+    what = f"no decoder knows how its first of {len(container.streams.audio)} sound tracks is coded."
+    raise MediaError(f"{path}: {what} Keep another one alone: ffmpeg -i IN -map 0:v:0 -map 0:a:1 -c copy OUT.mov")
 
 
 def _too_many(path: Path) -> MediaError:

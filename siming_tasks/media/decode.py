@@ -57,12 +57,12 @@ def decode(path: Path, timeline: Timeline, indices: Iterable[int]) -> Iterator[t
         return
     before = timeline.keyframes[timeline.keyframes <= wanted[0]]
     start = int(before[-1]) if len(before) else 0
-    if start or timeline.reordered:
+    if (start or timeline.reordered) and not timeline.by_order:
         with suppress(_Missed):
             yield from _sparse(path, timeline, wanted, start)
             return
     times, expected = timeline.times, 0
-    frames = _frames(path, int(timeline.pts[0]), None, seek=False)
+    frames = _frames(path, None if timeline.by_order else int(timeline.pts[0]), None, seek=False)
     while wanted:
         where = f"{path}: the frame at {times[expected]:.3f} s"
         try:
@@ -71,7 +71,7 @@ def decode(path: Path, timeline: Timeline, indices: Iterable[int]) -> Iterator[t
             raise MediaError(f"{where} or soon after is damaged ({missed}). {REENCODE}") from None
         except StopIteration:
             raise MediaError(f"{where} cannot be decoded; the file is cut short there. {REENCODE}") from None
-        if frame.pts != timeline.pts[expected]:
+        if not timeline.by_order and frame.pts != timeline.pts[expected]:
             raise MediaError(f"{where} is missing or out of order. {REENCODE}")
         if expected == wanted[0]:
             yield wanted.popleft(), frame
@@ -96,8 +96,8 @@ def _sparse(path: Path, timeline: Timeline, wanted: deque[int], start: int) -> I
     raise _Missed
 
 
-def _frames(path: Path, first: int, needed: set[int] | None, *, seek: bool) -> Iterator[VideoFrame]:
-    """Frames as the decoder returns them, from the keyframe at timestamp ``first`` on.
+def _frames(path: Path, first: int | None, needed: set[int] | None, *, seek: bool) -> Iterator[VideoFrame]:
+    """Frames as the decoder returns them, from the keyframe at timestamp ``first`` on (None: from the first frame).
 
     What comes before that keyframe, errors included, is built on frames that are not there and is dropped. If
     ``needed`` is given, frames at other timestamps are left out as long as no other frame refers to them.
@@ -107,7 +107,7 @@ def _frames(path: Path, first: int, needed: set[int] | None, *, seek: bool) -> I
     started = False
     with open_video(path) as (container, stream):
         stream.thread_type = "AUTO"
-        if seek:
+        if seek and first is not None:
             container.seek(first, stream=stream)
         for packet in container.demux(stream):
             if needed is not None:
@@ -120,8 +120,8 @@ def _frames(path: Path, first: int, needed: set[int] | None, *, seek: bool) -> I
                     raise _Missed(error.strerror) from None
                 continue
             for frame in frames:
-                if started or frame.pts is None or frame.pts >= first:
-                    if frame.is_corrupt or not (started or frame.pts == first):
+                if started or first is None or frame.pts is None or frame.pts >= first:
+                    if frame.is_corrupt or not (started or first is None or frame.pts == first):
                         raise _Missed("the decoder reports errors")
                     started = True
                     yield frame

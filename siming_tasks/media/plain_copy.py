@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,11 @@ import numpy as np
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import atomic_path
-from siming_tasks.media.container import open_video
+from siming_tasks.media.container import open_video, sound_track
 from siming_tasks.media.timeline import STATES_LENGTH, read_timeline
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
-    from av.container import InputContainer
     from av.packet import Packet
     from av.video.stream import VideoStream
 
@@ -47,14 +46,13 @@ def sound_rate(track: AudioStream) -> int:
     return track.rate if track.rate in AAC_RATES else 48_000
 
 
-def options_for(sounding: InputContainer | None) -> dict[str, str]:
+def options_for(sound: AudioStream | None) -> dict[str, str]:
     """FFmpeg's options for an .mp4 that says neither when nor by what it was written.
 
-    Where the first sound track of a container is kept, its rate is the clock of the file: else the beginning of the
-    sound would be rounded to a millisecond.
+    The rate of a sound track that is kept is the clock of the file: else the beginning of the sound would be rounded to
+    a millisecond.
     """
-    tracks = sounding.streams.audio if sounding else ()
-    clock = {"movie_timescale": str(sound_rate(tracks[0]))} if tracks else {}
+    clock = {"movie_timescale": str(sound_rate(sound))} if sound else {}
     return {"movflags": "+faststart", "fflags": "+bitexact", "write_btrt": "0", **clock}
 
 
@@ -73,11 +71,11 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
     import av
     from av.bitstream import BitStreamFilterContext
 
-    with (
-        open_video(source) as (container, stream),
-        atomic_path(target) as temporary,
-        av.open(str(temporary), "w", format="mp4", options=options_for(container if sound else None)) as output,
-    ):
+    with ExitStack() as opened:
+        container, stream = opened.enter_context(open_video(source))
+        heard = sound_track(source, container) if sound else None
+        temporary = opened.enter_context(atomic_path(target))
+        output = opened.enter_context(av.open(str(temporary), "w", format="mp4", options=options_for(heard)))
         into_mp4 = not sound and target.suffix.lower() == ".mp4"  # other sound than AAC may be in a .mov
         timeline = read_timeline(source, STATES_LENGTH if into_mp4 else (".mp4",))
         if stream.codec_context.name != "h264" or not unit_lengths(stream) or not timeline.standard:
@@ -88,17 +86,17 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
                 if any(data.type.name == "ICC_PROFILE" for data in held):  # it names device and date
                     raise MediaError(f"{source}: has a colour profile, which cannot be left out of a copy. {_BUILD}")
         kept: dict[Any, Any] = {}
-        tracks: tuple[Any, ...] = (stream, *(container.streams.audio[:1] if sound else ()))
-        for track in tracks:
-            kept[track] = output.add_stream_from_template(track)
-            kept[track].metadata.clear()
+        for each in (stream, heard) if heard else (stream,):
+            kept[each] = output.add_stream_from_template(each)
+            kept[each].metadata.clear()
         hidden: list[Packet] = []  # an edit list hides sound that a decoder needs for the first that is heard: a packet
-        heard = False
+        began = False
         try:
             written_anew = "h264_metadata,filter_units=pass_types=" + "|".join(map(str, SLICES + SETS))
             pictures = BitStreamFilterContext(written_anew, stream, kept[stream])
             for packet in container.demux(list(kept)):
-                track, parts = packet.stream, [packet]
+                track: Any = packet.stream
+                parts = [packet]
                 if packet.dts is None:
                     continue
                 if track is stream:
@@ -106,18 +104,17 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
                 elif len(packet.decode()) > 1:
                     raise ValueError("bytes behind the sound of a packet")
                 elif packet.is_discard:
-                    hidden = [packet] * (not heard)
+                    hidden = [packet] * (not began)
                     continue
                 else:
-                    parts, hidden, heard = [*hidden, packet], [], True
+                    parts, hidden, began = [*hidden, packet], [], True
                 for part in parts:
                     part.stream = kept[track]
                     output.mux(part)
         except (av.error.FFmpegError, ValueError) as error:
             raise MediaError(f"{source}: may carry more than pictures and sound ({error}). {_BUILD}") from None
     written = read_timeline(target)
-    same = np.array_equal(written.times, timeline.times) and abs(written.zero - timeline.zero) <= 1e-3
-    if not same or not written.standard:
+    if not np.array_equal(written.times, timeline.times) or not written.standard:
         target.unlink()
         raise MediaError(f"{source}: a copy of its packets has other times. {_BUILD}")
 

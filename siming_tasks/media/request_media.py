@@ -198,7 +198,7 @@ def view(
             shown = store.proxy(indices, times)
         else:
             # A class that reads a file may take other frames than these, or hear a track of which no record would know.
-            is_source = span is None and timeline.standard and not has_sound(path)
+            is_source = span is None and timeline.standard and not has_sound(path, known=False)
             shown = path if is_source and not plain else store.plain() if is_source else store.clip(first, last)
     store.touch()
     return View(mode, tuple(indices), times, shown, len(indices) / timeline.seconds(first, last), store, rule)

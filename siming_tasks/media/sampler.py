@@ -56,14 +56,14 @@ def frame_range(times: NDArray[np.float64], start: float, end: float) -> tuple[i
 
     A span too short to hold the beginning of a frame is the one frame on screen at ``start``.
 
-    ``times`` are those of every frame in seconds from the first, ascending; ``start`` and ``end`` are seconds too.
+    ``times`` are those of every frame in seconds from second 0, ascending; ``start`` and ``end`` are seconds too.
 
     Raises:
         MediaError: the span is empty, negative, or reaches past the last frame by more than half a second.
     """
     if not 0 <= start < end < math.inf:
         raise MediaError(f"span {start:g}-{end:g} s is empty or negative; a step needs 0 <= start < end.")
-    period = float(times[-1]) / (len(times) - 1) if len(times) > 1 else 0.0
+    period = float(times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else 0.0
     if start > times[-1] + period or end > times[-1] + period + OVERRUN:
         raise MediaError(f"span {start:g}-{end:g} s reaches past the last frame at {times[-1]:.3f} s.")
     first = int(np.searchsorted(times, start - SLACK, side="left"))

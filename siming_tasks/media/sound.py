@@ -1,6 +1,6 @@
 """Sound of a video: decoded once to 16 kHz mono beside the frames, cut with clips, sent as WAV or as samples.
 
-Sample 0 is heard when the first frame is shown; where the track begins later or has gaps, silence stands. It is
+Sample 0 is heard where a player starts; where the track begins later or has gaps, silence stands. It is
 resampled once, by FFmpeg, and never again: what a record states is what was sent.
 """
 
@@ -11,7 +11,9 @@ import hashlib
 import io
 import wave
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import atomic_path, atomic_write
-from siming_tasks.media.container import open_video
+from siming_tasks.media.container import open_video, sound_track
 from siming_tasks.media.store import FrameStore
 
 if TYPE_CHECKING:
@@ -123,15 +125,15 @@ def sound_of(store: FrameStore) -> Sound:
     return Sound(samples)
 
 
-def decode_sound(path: Path, zero: float) -> Sound:
+def decode_sound(path: Path, zero: Fraction) -> Sound:
     """Decode the first sound track of a video.
 
     Args:
         path: the video.
-        zero: when its first frame is shown, in seconds of the container.
+        zero: second 0, in seconds of the container.
 
     Raises:
-        MediaError: it has no sound, or the decoder reports an error.
+        MediaError: it has no sound, no decoder knows it, or the decoder reports an error.
     """
     pieces = list(_pieces(path, zero))
     track = np.zeros(max([0, *(place + len(samples) for place, samples in pieces)]), np.int16)
@@ -140,7 +142,7 @@ def decode_sound(path: Path, zero: float) -> Sound:
     return Sound(track)
 
 
-def silences_of(path: Path, zero: float, end: float, least: float = 2.0) -> list[tuple[float, float]]:
+def silences_of(path: Path, zero: Fraction, end: float, least: float = 2.0) -> list[tuple[float, float]]:
     """Start and end (s) of every stretch of at least ``least`` seconds without any sound, to a tenth of a second.
 
     Of the seconds up to ``end``; the track is not held in memory. Arguments and errors as :func:`decode_sound`.
@@ -155,13 +157,13 @@ def silences_of(path: Path, zero: float, end: float, least: float = 2.0) -> list
     return [(a / 10, b / 10) for a, b in edges.reshape(-1, 2).tolist() if b - a >= 10 * least]
 
 
-def _pieces(path: Path, zero: float) -> Iterator[tuple[int, NDArray[np.int16]]]:
-    """Pieces of a track, each with the sample at which it begins; what is heard before the first frame is left out."""
+def _pieces(path: Path, zero: Fraction) -> Iterator[tuple[int, NDArray[np.int16]]]:
+    """Pieces of a track, each with the sample at which it begins; what lies before second 0 is left out."""
     end: int | None = None
     for frame in _resampled(path):
         samples = frame.to_ndarray().reshape(-1).astype(np.int16)
         assert frame.pts is not None and frame.time_base is not None
-        at = without_jitter(round((float(frame.pts * frame.time_base) - zero) * RATE), end, RATE)
+        at = without_jitter(round((frame.pts * frame.time_base - zero) * RATE), end, RATE)
         end = at + len(samples)
         if end > _MOST_SECONDS * RATE:
             raise MediaError(f"{path}: its sound claims to last {end / RATE / 3600:.0f} hours.")
@@ -183,8 +185,7 @@ def _resampled(path: Path) -> Iterator[AudioFrame]:
 
     resampler = Resampler("mono", RATE)
     with open_video(path) as (container, _):
-        track = next(iter(container.streams.audio), None)
-        if track is None:
+        if (track := sound_track(path, container)) is None:
             raise MediaError(f"{path}: has no sound. Build the data set with --keep-audio, from videos that have some.")
         for packet in container.demux(track):
             try:
@@ -224,8 +225,8 @@ class Resampler:
         return [*ready, *(self._current.resample(frame) if frame is not None else [])]
 
 
-def add_sound(video: Path, sound: Sound, out: Path) -> None:
-    """Write a video's pictures, packet by packet as they are, and a sound beside them (MP4; atomic)."""
+def add_sound(video: Path, sound: Sound, out: Path, late: float = 0.0) -> None:
+    """Write a video's pictures, packet by packet as they are but ``late`` seconds later, and a sound (MP4; atomic)."""
     import av
     from av.audio.frame import AudioFrame
 
@@ -243,12 +244,18 @@ def add_sound(video: Path, sound: Sound, out: Path) -> None:
         for piece in (*resampler.resample(frame), *resampler.resample(None), None):
             written.mux(track.encode(piece))
         for packet in read.demux(shown):
-            if packet.dts is not None:
-                packet.stream = pictures
+            if packet.dts is not None and packet.pts is not None:
+                packet.stream, shift = pictures, round(late / packet.time_base)
+                packet.pts, packet.dts = packet.pts + shift, packet.dts + shift
                 written.mux(packet)
 
 
-def has_sound(path: Path) -> bool:
-    """Decide whether a video has a sound track (MediaError if it cannot be opened)."""
+def has_sound(path: Path, *, known: bool = True) -> bool:
+    """Decide whether a video has a sound track (MediaError if it cannot be opened).
+
+    ``known``: one that no decoder knows, which nobody hears, is none.
+    """
     with open_video(path) as (container, _):
-        return bool(container.streams.audio)
+        with suppress(MediaError):
+            return sound_track(path, container) is not None
+        return not known

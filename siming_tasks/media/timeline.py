@@ -1,9 +1,13 @@
-"""Time of every frame of a video: read from its packets without decoding, checked again while it is decoded."""
+"""Time of every frame of a video: read from its packets without decoding, checked again while it is decoded.
+
+**Second 0 is where a player starts** (:func:`read_packets`). Whatever has seconds counts from there: station and log,
+tables of spans, build, clips, sound and transcripts.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +23,7 @@ from siming_tasks.media.picture import Orientation
 
 if TYPE_CHECKING:
     from av.container import InputContainer
+    from av.packet import Packet
     from av.video.stream import VideoStream
 
 REENCODE = "Make a clean copy: ffmpeg -i IN -map 0:v:0 -c:v libx264 -crf 16 -fps_mode vfr OUT.mp4"
@@ -26,9 +31,114 @@ REENCODE = "Make a clean copy: ffmpeg -i IN -map 0:v:0 -c:v libx264 -crf 16 -fps
 STATES_LENGTH = (".mp4", ".mov", ".m4v")
 """Containers whose header knows the length of the picture, so that a cut-off end shows without decoding."""
 
+MAX_GAP = 3600  # seconds between two pictures beyond which times are damaged
 SLACK = Fraction(1, 2)  # seconds by which the header's length may pass the end of the last frame
 REORDER = 16  # most frames by which H.264 or HEVC may hold back a frame for display; more means broken timestamps
-_NO_DTS = -(2**63)
+VP8_SHOWN = 16  # bit of a VP8 packet's first byte: its picture is shown, and not only referred to
+_NONE = -(2**63)
+
+
+@dataclass(frozen=True, eq=False)
+class Packets:
+    """Pictures of a video as its packets state them, whether they can be decoded or not.
+
+    Attributes:
+        pts: when each picture of the edit list is shown, int64[n], ascending, in units of ``time_base``.
+        decodable: int64[k, 4], a row for each picture that a decoder returns, in the order in which they are stored:
+            when it is shown, how long it lasts, whether it is a keyframe, whether it is damaged.
+        time_base: seconds per unit.
+        zero: second 0, in seconds of the container.
+        by_order: whether the file states times of decoding alone, as AVI does; FFmpeg then guesses when pictures are
+            shown, and guesses wrong where some are stored in another order. The n-th picture that a decoder returns
+            is shown at the n-th of these times.
+        absent: how many packets the header counts and the file lacks.
+    """
+
+    pts: NDArray[np.int64]
+    decodable: NDArray[np.int64]
+    time_base: Fraction
+    zero: Fraction
+    by_order: bool
+    absent: int
+
+    @property
+    def lead(self) -> int:
+        """How many of the pictures a decoder does not return, since it cannot start with them."""
+        return len(self.pts) - len(self.decodable)
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """Seconds from second 0 at which each picture is shown."""
+        return _seconds(self.pts, self.time_base, self.zero)
+
+    @property
+    def mean(self) -> float:
+        """Mean seconds from one picture to the next."""
+        return float(np.ptp(self.seconds)) / (len(self.pts) - 1) if len(self.pts) > 1 else 0.04
+
+    @property
+    def end(self) -> float:
+        """Seconds from second 0 to the end of the last picture; one whose length is not stated lasts the mean."""
+        lengths = self.decodable[self.decodable[:, 0] == self.pts[-1], 1]
+        return float(self.seconds[-1]) + (float(int(lengths.max(initial=0)) * self.time_base) or self.mean)
+
+
+def read_packets(
+    path: Path, container: InputContainer, stream: VideoStream, packets: Iterable[Packet] | None = None
+) -> Packets:
+    """Read the packets of a file of which none was read yet (``packets``: those of its pictures, read by the caller).
+
+    Second 0 is the container's start, the earliest of its streams, as in players. Where sound alone lies before the
+    file's 0 it is what its decoder needs to begin, which nobody hears: second 0 is the file's 0 then.
+
+    Raises:
+        MediaError: no picture, one without any time, or a clock that goes back or jumps: of several films in one file.
+    """
+    import av
+
+    rows, read, counted, vp8 = array("q"), 0, stream.frames, stream.codec_context.name == "vp8"
+    for packet in packets or container.demux(stream):
+        read += bool(packet.size) or packet.dts is not None
+        if not packet.size or (vp8 and not bytes(packet)[0] & VP8_SHOWN):
+            continue  # the flush at the end, a place holder
+        times = (_NONE if time is None else time for time in (packet.pts, packet.dts))
+        rows.extend((*times, packet.duration or 0, packet.is_keyframe, packet.is_corrupt, not packet.is_discard))
+    table = np.array(rows, np.int64).reshape(-1, 6)
+    shown, stored = table[:, 0].copy(), table[:, 1]
+    if (np.maximum(shown, stored) == _NONE).any():
+        raise MediaError(f"{path}: has frames without timestamps. {REENCODE}")
+    by_order = bool((shown == _NONE).any() or (container.format.name == "avi" and (shown != stored).any()))
+    if by_order:
+        table[:, 0] = np.sort(np.where(stored == _NONE, shown, stored))
+    inside = table[:, 5] != 0
+    if not inside.any():
+        raise MediaError(f"{path}: holds no video frames.")
+    pts, base = np.sort(table[inside, 0]), stream.time_base or Fraction(1, av.time_base)
+    start, first = Fraction(container.start_time or 0, av.time_base), int(pts[0]) * base
+    zero = min(first, max(start, Fraction(0)) if first >= 0 else start)
+    _check_clock(path, _seconds(stored[stored != _NONE], base, zero), _seconds(pts, base, zero))
+    # what a decoder returns: nothing outside the edit list, or of an open GOP that was cut before its keyframe
+    key = int(table[:, 3].argmax())  # 0 without any
+    inside &= (np.arange(len(table)) >= key) & (table[:, 0] >= table[key, 0])
+    absent = counted - read if counted - read > 1 else 0  # AVI counts one too many
+    return Packets(pts, table[inside][:, [0, 2, 3, 4]], base, zero, by_order, absent)
+
+
+def _seconds(pts: NDArray[np.int64], time_base: Fraction, zero: Fraction) -> NDArray[np.float64]:
+    """Seconds from second 0; exact where the first picture is shown there."""
+    first = int(pts[0]) if len(pts) else 0
+    steps = (pts - first) * time_base.numerator / time_base.denominator
+    return np.asarray(steps + float(first * time_base - zero), np.float64)
+
+
+def _check_clock(path: Path, stored: NDArray[np.float64], shown: NDArray[np.float64]) -> None:
+    """Refuse a film whose clock goes back, or jumps by hours (MediaError): it is several, or damaged."""
+    if (back := np.flatnonzero(np.diff(stored) < 0)).size:
+        at = f"from {stored[back[0]]:.2f} s to {stored[back[0] + 1]:.2f} s"
+        what = f"timestamps go backwards, {at}: recordings that were joined, or a clock that began anew."
+        raise MediaError(f"{path}: {what} Give each recording a file of its own, or join them by a video editor.")
+    if (gap := np.flatnonzero(np.diff(shown) > MAX_GAP)).size:
+        raise MediaError(f"{path}: its times jump from {shown[gap[0]]:.0f} s to {shown[gap[0] + 1]:.0f} s.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +148,8 @@ class Timeline:
     Attributes:
         pts: presentation timestamp of each frame in units of ``time_base``, strictly ascending.
         time_base: seconds per unit.
+        zero: second 0, in seconds of the container (:func:`read_packets`).
+        by_order: whether ``pts`` are those of the frames by their order, as in :class:`Packets`.
         keyframes: indices of frames where a decoder can start, ascending.
         rate: mean frame rate as the container states it (frames/s).
         reordered: whether frames are stored in another order than shown (the file has B-frames and honest timestamps).
@@ -52,6 +164,8 @@ class Timeline:
     rate: Fraction
     reordered: bool
     standard: bool
+    zero: Fraction = Fraction(0)
+    by_order: bool = False
 
     @classmethod
     def even(cls, n_frames: int, fps: float) -> Timeline:
@@ -66,20 +180,21 @@ class Timeline:
 
     @cached_property
     def times(self) -> NDArray[np.float64]:
-        """Seconds from the first frame (read-only: every caller gets the same array)."""
-        seconds: NDArray[np.float64] = (self.pts - self.pts[0]) * self.time_base.numerator / self.time_base.denominator
+        """Seconds from second 0 (read-only: every caller gets the same array)."""
+        seconds = _seconds(self.pts, self.time_base, self.zero)
         seconds.flags.writeable = False
         return seconds
 
     @property
-    def zero(self) -> float:
-        """Seconds of the container at which the first frame is shown: other streams count from there."""
-        return float(int(self.pts[0]) * self.time_base)
+    def period(self) -> Fraction | None:
+        """Seconds from each frame to the next where all are the same, else None."""
+        steps = np.unique(np.diff(self.pts))
+        return int(steps[0]) * self.time_base if len(steps) == 1 else None
 
     @property
     def duration(self) -> float:
-        """Seconds from the first frame to the end of the last, which is taken to last one mean period."""
-        return self.seconds(0, -1)
+        """Seconds from second 0 to the end of the last frame, which is taken to last one mean period."""
+        return float(self.times[-1]) + float(1 / self.rate)
 
     def seconds(self, first: int, last: int) -> float:
         """Seconds from the beginning of one frame to the end of another, which is taken to last one mean period."""
@@ -88,14 +203,15 @@ class Timeline:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; :meth:`from_json` reads them back."""
         arrays = {"pts": self.pts.tolist(), "time_base": str(self.time_base), "keyframes": self.keyframes.tolist()}
-        return {**arrays, "rate": str(self.rate), "reordered": self.reordered, "standard": self.standard}
+        facts = {"rate": str(self.rate), "zero": str(self.zero), "by_order": self.by_order}
+        return {**arrays, **facts, "reordered": self.reordered, "standard": self.standard}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Timeline:
         """Read the inverse of :meth:`to_json`."""
         pts, keyframes = (np.asarray(data[name], np.int64) for name in ("pts", "keyframes"))
-        rate, time_base = Fraction(data["rate"]), Fraction(data["time_base"])
-        return cls(pts, time_base, keyframes, rate, data["reordered"], data["standard"])
+        rate, time_base, zero = (Fraction(data[name]) for name in ("rate", "time_base", "zero"))
+        return cls(pts, time_base, keyframes, rate, data["reordered"], data["standard"], zero, data["by_order"])
 
 
 def read_timeline(path: Path, plain: Sequence[str] = (".mp4",)) -> Timeline:
@@ -116,49 +232,32 @@ def timeline_of(
     path: Path, container: InputContainer, stream: VideoStream, plain: Sequence[str] = (".mp4",)
 ) -> Timeline:
     """:func:`read_timeline` of a file that is open already and of which no packet was read yet."""
-    time_base, rate, stated, counted = stream.time_base, stream.average_rate, stream.duration, stream.frames
-    rows = array("q")
-    for packet in container.demux(stream):
-        if not packet.size:
-            continue  # the flush packet at the end
-        if packet.pts is None:
-            raise MediaError(f"{path}: has frames without timestamps. {REENCODE}")
-        dts = _NO_DTS if packet.dts is None else packet.dts
-        flags = (packet.is_keyframe, not packet.is_discard, packet.is_corrupt)
-        rows.extend((packet.pts, dts, packet.duration or 0, *flags))
-    table = np.array(rows, np.int64).reshape(-1, 6)
-    corrupt = bool(table[:, 5].any())
-    if rows:  # leave out what a decoder drops: frames outside the edit list, or of an open GOP cut before its keyframe
-        first = int(table[:, 3].argmax())  # 0 without any
-        table = table[first:][(table[first:, 4] != 0) & (table[first:, 0] >= table[first, 0])]
-    if not len(table) or time_base is None:
-        raise MediaError(f"{path}: holds no video frames.")
-
+    rate, stated, counted = stream.average_rate, stream.duration, stream.frames
+    packets = read_packets(path, container, stream)
+    table, time_base = packets.decodable, packets.time_base
     order = np.argsort(table[:, 0], kind="stable")
     pts = np.ascontiguousarray(table[order, 0])
-    _check_order(path, pts, table[:, 1], order, time_base)
+    _check_order(path, pts, order, time_base)
     if not rate:
         rate = (len(pts) - 1) / (int(pts[-1] - pts[0]) * time_base) if len(pts) > 1 else Fraction(25)
-    end = int((table[:, 0] + table[:, 2]).max()) - int(pts[0])
+    end = int((table[:, 0] + table[:, 1]).max()) - int(pts[0])
     missing = (stated - end) * time_base if stated and path.suffix.lower() in STATES_LENGTH else Fraction(0)
-    if missing > SLACK or corrupt:
+    if missing > SLACK or table[:, 3].any():
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
-    standard = path.suffix.lower() in plain and len(container.streams.video) == 1 and counted == len(pts)
+    alone = len(container.streams.video) == 1
+    standard = path.suffix.lower() in plain and alone and counted == len(pts)
     standard = standard and tags_of(path).orientation == Orientation()
-    keyframes = np.flatnonzero(table[order, 3])
-    return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)
+    keyframes = np.flatnonzero(table[order, 2])
+    reordered = bool((order != np.arange(len(order))).any())
+    return Timeline(pts, time_base, keyframes, rate, reordered, standard, packets.zero, packets.by_order)
 
 
-def _check_order(
-    path: Path, pts: NDArray[np.int64], dts: NDArray[np.int64], order: NDArray[np.int64], time_base: Fraction
-) -> None:
-    """Refuse timestamps that repeat, go backwards, or are scrambled beyond what B-frames can explain (MediaError)."""
+def _check_order(path: Path, pts: NDArray[np.int64], order: NDArray[np.int64], time_base: Fraction) -> None:
+    """Refuse timestamps that repeat, or are scrambled beyond what B-frames can explain (MediaError)."""
     repeated = np.flatnonzero(np.diff(pts) == 0)
     if len(repeated):
         at = float((pts[repeated[0]] - pts[0]) * time_base)
         raise MediaError(f"{path}: two frames share the timestamp {at:.3f} s. {REENCODE}")
-    stored = dts[dts != _NO_DTS]
-    held = np.abs(order - np.arange(len(order)))
-    if (stored[1:] < stored[:-1]).any() or held.max() > REORDER:
-        raise MediaError(f"{path}: timestamps go backwards. {REENCODE}")
+    if np.abs(order - np.arange(len(order))).max() > REORDER:
+        raise MediaError(f"{path}: its timestamps are in no order. {REENCODE}")

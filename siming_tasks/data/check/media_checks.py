@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +17,7 @@ from siming_tasks.media.container import open_video, tags_of
 from siming_tasks.media.picture import WIDE_GAMUTS, Tags, to_rgb
 from siming_tasks.media.plain_copy import has_user_data
 from siming_tasks.media.sampler import frame_range
-from siming_tasks.media.sound import silences_of
+from siming_tasks.media.sound import has_sound, silences_of
 from siming_tasks.media.timeline import Timeline, timeline_of
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def inspect(
     about = _About(video, line)
     try:
         with open_video(path) as (container, stream):
-            has_track = bool(container.streams.audio)
+            has_track, known = bool(container.streams.audio), has_sound(path)
             problems = list(_header(about, container, sound))
             timeline = timeline_of(path, container, stream)
             odd = list(_odd_form(container, stream, timeline, tags_of(path)))
@@ -81,8 +82,11 @@ def inspect(
         problems.append(about.warning("media-form", f"has what readers read differently: {', '.join(odd)}."))
     if quick:
         return Inspection(tuple(problems))
-    if sound and has_track:
+    if sound and has_track and known:
         problems += _silence(about, path, timeline.zero, heard)
+    elif sound and has_track:
+        what = "no decoder knows how its first sound track is coded, and nobody would hear it."
+        problems.append(about.problem("sound-unknown", what, "Build the data set again, with another track first."))
     return Inspection(tuple(problems), sha256_file(path), frames)
 
 
@@ -99,10 +103,10 @@ def _odd_form(container: InputContainer, stream: VideoStream, timeline: Timeline
         yield "pictures to be turned or mirrored"
     if gamut := WIDE_GAMUTS.get(tags.primaries):
         yield f"wide-gamut colours ({gamut})"
-    steps = np.diff(timeline.pts) * float(timeline.time_base)
+    steps = np.diff(timeline.times)
     if len(steps) and np.ptp(steps) > max(0.002, 0.1 * float(np.median(steps))):
         yield f"a variable rate (a picture every {steps.min():.3f} to {steps.max():.3f} s)"
-    if abs(start := float(timeline.pts[0] * timeline.time_base)) > 0.5 / float(timeline.rate):
+    if abs(start := float(timeline.zero) + float(timeline.times[0])) > 0.5 / float(timeline.rate):
         yield f"a beginning at {start:.3f} s"
 
 
@@ -146,7 +150,7 @@ def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
             yield about.problem("span-outside", f"step {step.step_id}: {error}", "Correct the span.", "steps")
 
 
-def _silence(about: _About, path: Path, zero: float, heard: Collection[str]) -> Iterator[Problem]:
+def _silence(about: _About, path: Path, zero: Fraction, heard: Collection[str]) -> Iterator[Problem]:
     """Sound that cannot be decoded, or that is none: a track that is silent, ends early, begins late or pauses."""
     try:
         silences = silences_of(path, zero, about.video.duration)

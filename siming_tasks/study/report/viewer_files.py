@@ -243,7 +243,7 @@ def write_frame_times(out: Path, video_id: str, media: Path) -> FrameSpacing:
 
     Returns:
         ``even`` if no frame is further than half a period from an even spacing, ``listed`` if the file was written
-        (seconds from the first frame, thousandths), ``unknown`` if the media file cannot be read.
+        (seconds from where a player starts, thousandths), ``unknown`` if the media file cannot be read.
     """
     try:
         times = read_timeline(media).times

@@ -29,6 +29,7 @@ from siming_tasks.media.sound import QUIET
 from siming_tasks.tools.builder.build_plan import BuildOptions, BuildPlan, Inputs, make_plan
 from siming_tasks.tools.builder.event_log_sheet import UseRatings
 from siming_tasks.tools.builder.label_rows import COLUMNS, VIDEO_FIELDS, LabelRow, table_of
+from siming_tasks.tools.builder.source_gate import EARLY_END, loss_problem
 from siming_tasks.tools.builder.transcode import transcode
 from siming_tasks.tools.builder.video_files import span_problems
 
@@ -159,6 +160,7 @@ def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) ->
     """Fill the unfinished folder, and write the table of names beside ``out``; a warning for every span cut back."""
     sources = {plan.ids[name]: source.path for name, source in plan.sources.items()}
     media = transcode(sources, part, keep_audio=plan.options.keep_audio, jobs=jobs, progress=progress)
+    problems = _not_whole(plan, media)
     # A string that exists nowhere else: if a model can complete it, these files were in its training data.
     # It is public, so that nothing of the labels goes into it.
     digests = {f"media/{video_id}.mp4": done["sha256"] for video_id, done in media.items()}
@@ -170,27 +172,33 @@ def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) ->
     shutil.rmtree(part / "done")
     open_dataset(part)
     _write_names(_beside(out, "names"), plan)
-    return [*_not_whole(plan, media), *cut]
+    return [*problems, *cut]
 
 
 def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
-    """Warnings about files of which pictures or sound are lost or damaged, or whose sound track holds nothing."""
+    """Warnings about files of which pictures or sound are lost or damaged, or whose sound track holds nothing.
+
+    Raises:
+        DataError: more of a file is lost than the options allow.
+    """
     problems: list[Problem] = []
     for name, source in plan.sources.items():
         done = media[plan.ids[name]]
-        again = "Export it again from the source"
+        absent = {why: number for why, number in source.lost.items() if why == EARLY_END}
+        loss = loss_problem(source, {**done["losses"], **absent}, plan.options.allow_loss)
+        problems += [loss] if loss else []
         found = [
-            (done["lost"] or done["damaged"], "media-damaged" if done["damaged"] else "media-lost",
-             f"of {done['stored']} pictures {done['lost']} do not survive, and {done['damaged']} are damaged.",
-             f"{again} if they matter: they cannot be decoded, or follow within 1/60 s."),
             (done["unheard"], "sound-damaged",
-             f"{done['unheard']} packets of its sound are damaged; silence stands for them.", f"{again}."),
+             f"{done['unheard']} packets of its sound are damaged; silence stands for them.",
+             "Export it again from the source."),
             (done["loudest"] is not None and done["loudest"] <= QUIET, "sound-silent",
              "its sound track is without any sound.", "Take a recording whose microphone was on."),
         ]  # fmt: skip
         problems += [
             Problem(code, what, fix, str(source.path), severity="warning") for so, code, what, fix in found if so
         ]
+    if errors := [problem for problem in problems if problem.severity == "error"]:
+        raise DataError(str(DataError.of(errors, shown=20)), problems)
     return problems
 
 

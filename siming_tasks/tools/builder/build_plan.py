@@ -54,6 +54,7 @@ class BuildOptions:
         keep_audio: keep the first audio stream.
         keep_ids: keep the table's names as video ids instead of ``v001``...
         keep_rater_names: keep the table's names of raters instead of ``rater_a``...
+        allow_loss: build also videos of which more than one picture in twenty is lost.
         simulated_videos, simulated_labels: they are simulated.
         consent: host names of those who may receive recordings, or ``any``.
         rater_facts: by the table's name, what is known of a rater; an instrument is a rater of that kind.
@@ -67,6 +68,7 @@ class BuildOptions:
     keep_audio: bool = False
     keep_ids: bool = False
     keep_rater_names: bool = False
+    allow_loss: bool = False
     simulated_videos: bool = False
     simulated_labels: bool = False
     consent: tuple[str, ...] = ()
@@ -136,7 +138,7 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     videos, labels, names = _read(inputs, rubric)
     rows, problems = labels
     unread = any(problem.severity == "error" for problem in problems)
-    sources, source_problems = find_sources(videos, rows)
+    sources, source_problems = find_sources(videos, rows, options.allow_loss)
     source_problems += sound_problems(sources) if options.keep_audio else []
     facts = dict(options.rater_facts)
     problems += _unmet_facts(facts, rows)

@@ -5,29 +5,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from siming_tasks.common.errors import MediaError, Problem
-from siming_tasks.media.container import open_video
+from siming_tasks.media.container import open_video, sound_track
+from siming_tasks.media.timeline import read_packets
+from siming_tasks.tools.builder.constant_rate import RATES
 
 MIN_CUT, CUT_SHARE = 0.5, 0.02
 """Seconds, and share of the stated length, by which pictures may end early: sound often goes on a little."""
-MAX_GAP = 3600
-"""Seconds between two pictures beyond which times are damaged: the gap would be filled with one picture."""
+KEPT_SHARE = 0.95
+"""Share of a recording's pictures below which it is not built, unless the user says so."""
+LOOK_EVERY = 10.0
+"""Seconds from one keyframe that is decoded to see its size to the next."""
+
+
+LEAD = "precede the first from which decoding can start"
+CROWDED = f"follow within 1/{RATES[-1]} s of another, and at most {RATES[-1]} a second are written"
+EARLY_END, BROKEN, DAMAGED = "are missing since the file ends early", "cannot be decoded", "are damaged"
+"""Reasons for which pictures are lost; of those that are damaged something is shown."""
 
 
 @dataclass(frozen=True)
 class Recording:
     """Lengths of a video file that can be decoded, in seconds.
 
-    ``stated`` is what its header says (None: nothing), ``duration`` when its last picture ends and ``sound`` when the
-    first packet of its first sound track is heard (None: it has none), counted from where a player begins; ``tracks``
-    is the number of sound tracks.
+    Attributes:
+        path: of the file.
+        stated: what its header says (None: nothing).
+        duration: when its last picture ends; this and the following are counted from where a player begins.
+        sound: when the first packet of its first sound track is heard (None: it has none).
+        tracks: number of sound tracks.
+        sound_end: when the last packet of that track ends.
+        unknown: whether no decoder knows that track.
+        pictures: those that it holds, and those that its header promises.
+        lost: how many of these no build has, by reason, as far as it is known without decoding.
     """
 
     path: Path
@@ -35,48 +52,111 @@ class Recording:
     duration: float
     sound: float | None = None
     tracks: int = 0
+    sound_end: float = 0.0
+    unknown: bool = False
+    pictures: int = 0
+    lost: Mapping[str, int] = field(default_factory=dict)
 
     def cut(self) -> Problem | None:
         """A warning if the pictures end long before the header says: the file may have been cut off."""
         if self.stated is None or self.stated - self.duration <= max(MIN_CUT, self.stated * CUT_SHARE):
             return None
-        what = f"says {self.stated:.1f} s, and its pictures end after {self.duration:.1f} s."
+        what, cut = (
+            f"says {self.stated:.1f} s, and its pictures end after {self.duration:.1f} s",
+            EARLY_END in self.lost,
+        )
+        what += "." if cut or self.sound is None else f" (its sound after {self.sound_end:.1f} s)."
         fix = "Copy it again from the source, if that is longer; else nothing is to be done."
         return Problem("media-cut", what, fix, str(self.path), severity="warning")
 
 
+def loss_problem(source: Recording, lost: Mapping[str, int], allowed: bool) -> Problem | None:
+    """A finding about pictures of a recording that do not survive, by reason; an error if many are not ``allowed``."""
+    number = sum(lost.values())
+    if not number:
+        return None
+    code = "media-damaged" if DAMAGED in lost else "media-lost"
+    what = (
+        f"of {source.pictures} pictures {number} do not survive: {', '.join(f'{n} {why}' for why, n in lost.items())}."
+    )
+    if allowed or number <= (1 - KEPT_SHARE) * source.pictures:
+        fix = "Export it again from the source if they matter."
+        return Problem(code, what, fix, str(source.path), severity="warning")
+    fix = "Export it again from the source, leave its rows out, or build what is left of it with --allow-loss."
+    return Problem(code, what, fix, str(source.path))
+
+
+def check_size(path: Path, frame: Any, size: tuple[int, int]) -> None:
+    """Refuse a picture of another size than the first one, which had ``size`` (MediaError): it would be squeezed."""
+    if (frame.width, frame.height) != size:
+        at, now = f"at {frame.time or 0:.2f} s", f"{frame.width}x{frame.height}"
+        what = f"its pictures change from {size[0]}x{size[1]} to {now} {at}"
+        raise MediaError(f"{path}: {what}. Give each part a file of its own, or join them by a video editor.")
+
+
+class _Look:
+    """Packets of a file's pictures, of which a few are decoded on the way; its sound is heard beside them."""
+
+    def __init__(self, path: Path, container: Any, stream: Any, tracks: Any) -> None:
+        self.path, self.container, self.stream, self.tracks = path, container, stream, tracks
+        self.size: tuple[int, int] | None = None
+        self.next = float("-inf")
+        self.heard: tuple[Any, ...] = ()
+
+    def packets(self) -> Iterator[Any]:
+        """Those of the pictures."""
+        last = None
+        for packet in self.container.demux([self.stream, *self.tracks]):
+            time = packet.pts if packet.pts is not None else packet.dts
+            if packet.stream is not self.stream:
+                if packet.size and time is not None:
+                    begin, end = time * packet.time_base, (time + (packet.duration or 0)) * packet.time_base
+                    self.heard = (self.heard[0], end) if self.heard else (begin, end)
+                continue
+            at = float((time or 0) * packet.time_base)
+            if self.size is None or (packet.is_keyframe and at >= self.next):
+                self.next = at + LOOK_EVERY
+                self._decode(packet)  # not from keyframes alone: a film that was cut may have none behind the cut
+            elif packet.is_keyframe:
+                last = packet
+            yield packet
+        for packet in (last, None):
+            self._decode(packet)
+
+    def _decode(self, packet: Any) -> None:
+        import av
+
+        with suppress(av.error.FFmpegError):
+            for frame in self.stream.decode(packet):
+                self.size = self.size or (frame.width, frame.height)
+                check_size(self.path, frame, self.size)
+
+
 def look_at(path: Path) -> Recording:
-    """Read every packet's time, and decode until the first picture comes.
+    """Read every packet's time, and decode the first picture and some of the others.
 
     Raises:
-        MediaError: it is no video that is read here, has no picture that can be decoded, or its times jump.
+        MediaError: it is no video that is read here, has no picture that can be decoded, its times jump or go back, or
+            its pictures change their size.
     """
-    import av
-
-    spans: list[tuple[float, float]] = []
-    heard: list[float] = []
     with open_video(path) as (container, stream):
-        stated = container.duration / 1e6 if container.duration else None
-        start = max(0, container.start_time or 0) / 1e6  # negative: audio priming, not shown
-        tracks, decodes = container.streams.audio, False
-        for packet in container.demux([stream, *tracks[:1]]):
-            time, base = packet.pts if packet.pts is not None else packet.dts, float(packet.time_base)
-            if packet.stream.type == "audio":
-                if packet.size and time is not None and not heard:
-                    heard.append(time * base)  # Matroska's header says 0 also where the sound begins late
-                continue
-            if packet.size and time is not None:
-                spans.append((time * base, (packet.duration or 0) * base))
-            if not decodes:  # not from keyframes alone: a film that was cut may have none behind the cut
-                with suppress(av.error.InvalidDataError):
-                    decodes = bool(packet.decode())
-    if not decodes:
+        whole, tracks, unknown = (container.duration or 0) / 1e6, container.streams.audio, False
+        try:
+            sound_track(path, container)
+        except MediaError:
+            unknown = True
+        look = _Look(path, container, stream, tracks[:1])
+        packets = read_packets(path, container, stream, look.packets())
+    if look.size is None:
         raise MediaError(f"{path}: holds no picture that can be decoded.")
-    for before, after in pairwise(sorted(time for time, _ in spans)):
-        if after - before > MAX_GAP:
-            raise MediaError(f"{path}: its times jump from {before:.0f} s to {after:.0f} s.")
-    end = max((time + length for time, length in spans), default=0.0)
-    return Recording(path, stated, max(0.0, end - start), heard[0] - start if heard else None, len(tracks))
+    heard, heard_end = (float(at - packets.zero) for at in look.heard) if tracks and look.heard else (None, 0.0)
+    duration, absent = packets.end, packets.absent
+    stated = duration + absent * packets.mean if absent else whole or None
+    late = whole - max(duration, heard_end)  # where the sound goes on to the stated end, nothing is missing
+    if not absent and late > max(MIN_CUT, whole * CUT_SHARE):
+        absent = round(late / packets.mean)
+    lost = {why: number for why, number in ((LEAD, packets.lead), (EARLY_END, absent)) if number}
+    return Recording(path, stated, duration, heard, len(tracks), heard_end, unknown, len(packets.pts) + absent, lost)
 
 
 def look_at_all(paths: Iterable[Path]) -> Mapping[Path, Recording | MediaError]:

@@ -1,17 +1,18 @@
 """Any video to the one kind that every reader takes: H.264 .mp4, constant rate, upright, even sides, no metadata.
 
-Where readers agree about a file, its packets are copied as they are; any other is decoded, and encoded once at its
-average rate. All videos of a build are made in parallel, interruptible, and each only once.
+Where readers agree about a file, its packets are copied as they are; any other is decoded, and encoded once at a
+constant rate. All videos of a build are made in parallel, interruptible, and each only once.
 """
 
 from __future__ import annotations
 
 import json
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,15 +23,16 @@ from siming_tasks import __version__
 from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import atomic_path, atomic_write, sha256_file, sha256_json
 from siming_tasks.media.clips import x264_options
-from siming_tasks.media.container import open_video, tags_of
+from siming_tasks.media.container import open_video, sound_track, tags_of
 from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, Tags, to_bt709_filter
 from siming_tasks.media.plain_copy import copy_plain, options_for, unit_lengths, units
-from siming_tasks.media.timeline import REENCODE, STATES_LENGTH, read_timeline
-from siming_tasks.tools.builder.clock import Clock
+from siming_tasks.media.timeline import REENCODE, STATES_LENGTH, Packets, read_packets, read_timeline
+from siming_tasks.tools.builder.constant_rate import constant_rate, places
 from siming_tasks.tools.builder.kept_sound import SoundWriter
-from siming_tasks.tools.builder.source_gate import MAX_GAP
+from siming_tasks.tools.builder.source_gate import BROKEN, CROWDED, DAMAGED, LEAD, check_size
 
 if TYPE_CHECKING:
+    from av.audio.stream import AudioStream
     from av.container import InputContainer, OutputContainer
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
@@ -57,8 +59,10 @@ class Normalised:
         height: pixels.
         copied: whether the coded pictures were copied unchanged.
         stored: pictures that the source holds.
-        lost: how many of these are not among those written: not to be decoded, or two within one period.
+        lost: how many of these are not among those written.
         damaged: how many of those written the decoder reported errors for, or (of a copy) gave no picture for.
+        losses: how many of the source's pictures are lost or damaged, by reason
+            (:mod:`siming_tasks.tools.builder.source_gate`).
         unheard: packets of sound that cannot be decoded; silence stands for each.
         loudest: loudest sample of the sound that is kept, of 32,768; None without sound.
     """
@@ -71,6 +75,7 @@ class Normalised:
     stored: int
     lost: int = 0
     damaged: int = 0
+    losses: Mapping[str, int] = field(default_factory=dict)
     unheard: int = 0
     loudest: int | None = None
 
@@ -167,7 +172,7 @@ def normalise(
     """Write ``source`` as a plain H.264 ``.mp4`` whose time 0 is where a player starts the source.
 
     Coded pictures that are already as they should be are copied; anything else is decoded (honouring the display
-    matrix, pixel shape and interlacing), brought to its average rate and encoded. Container and stream metadata,
+    matrix, pixel shape and interlacing), brought to a constant rate and encoded. Container and stream metadata,
     supplemental information inside the video stream, audio (unless ``keep_audio``), subtitle and data streams do not
     travel.
 
@@ -185,9 +190,9 @@ def normalise(
     if not keep_audio and (copied := _copied(source, target, check)):
         return copied
     with open_video(source) as (container, stream), atomic_path(target) as temporary:
-        kept = options_for(container if keep_audio else None)
-        with av.open(str(temporary), "w", format="mp4", options=kept) as output:
-            result = _encode(source, container, stream, output, keep_audio, check)
+        track = sound_track(source, container) if keep_audio else None
+        with av.open(str(temporary), "w", format="mp4", options=options_for(track)) as output:
+            result = _encode(source, container, stream, output, track, check)
         _verify(source, temporary, result)
     return result
 
@@ -195,9 +200,10 @@ def normalise(
 def _verify(source: Path, written: Path, result: Normalised) -> None:
     """Compare what was written with what was meant: a picture every period from 0 on, and no stream too many."""
     timeline = read_timeline(written)
-    steps = np.diff(timeline.pts) * timeline.time_base
-    constant = len(steps) == 0 or max(abs(float(step) - 1 / Fraction(result.rate)) for step in np.unique(steps)) < 1e-4
-    if timeline.n_frames != result.frames or timeline.pts[0] != 0 or not constant or not timeline.standard:
+    steps = np.diff(timeline.times)
+    constant = np.abs(steps - float(1 / Fraction(result.rate))).max(initial=0) < 1e-4
+    late = timeline.zero or timeline.times[0]
+    if timeline.n_frames != result.frames or late or not constant or not timeline.standard:
         raise MediaError(f"{source}: could not be written at a constant rate. {REENCODE}")
 
 
@@ -213,8 +219,8 @@ def _copied(source: Path, target: Path, check: Callable[[], None]) -> Normalised
         timeline = read_timeline(source, STATES_LENGTH)
     except MediaError:
         return None
-    steps = np.unique(np.diff(timeline.pts))
-    if not timeline.standard or timeline.pts[0] != 0 or 0 not in timeline.keyframes or len(steps) != 1:
+    period, late = timeline.period, timeline.zero or timeline.times[0]
+    if not timeline.standard or late or 0 not in timeline.keyframes or period is None:
         return None
     whole = 0
     with open_video(source) as (container, stream):
@@ -223,9 +229,7 @@ def _copied(source: Path, target: Path, check: Callable[[], None]) -> Normalised
             return None
         if (stream.sample_aspect_ratio or 1) != 1 or tags_of(source).primaries in WIDE_GAMUTS:
             return None
-        if (container.start_time or 0) > 0:
-            return None
-        stream.thread_type = "AUTO"
+        stream.thread_type, size = "AUTO", (stream.width, stream.height)
         for packet in container.demux(stream):
             check()
             if packet.is_keyframe and IDR not in {unit[0] & 31 for unit in units(bytes(packet), length)}:
@@ -234,14 +238,16 @@ def _copied(source: Path, target: Path, check: Callable[[], None]) -> Normalised
                 frames: Any = packet.decode()
                 if any(frame.interlaced_frame for frame in frames):
                     return None
+                for frame in frames:
+                    check_size(source, frame, size)
                 whole += sum(not frame.is_corrupt for frame in frames)
-        size = stream.width, stream.height
     try:
         copy_plain(source, target)
     except MediaError:  # its packets alone do not show the same
         return None
-    number, rate = timeline.n_frames, 1 / (int(steps[0]) * timeline.time_base)
-    return Normalised(number, str(rate), *size, copied=True, stored=number, damaged=number - whole)
+    number, lost = timeline.n_frames, timeline.n_frames - whole
+    losses = {DAMAGED: lost} if lost else {}
+    return Normalised(number, str(1 / period), *size, copied=True, stored=number, damaged=lost, losses=losses)
 
 
 def _encode(
@@ -249,24 +255,20 @@ def _encode(
     container: InputContainer,
     stream: VideoStream,
     output: OutputContainer,
-    keep_audio: bool,
+    track: AudioStream | None,
     check: Callable[[], None],
 ) -> Normalised:
     """Encode the pictures, and the sound if there is one to be kept."""
     import av
 
-    with open_video(source) as (packets, pictures):
-        clock = Clock.read(packets, pictures)
-    if not len(clock.pts):
-        raise MediaError(f"{source}: none of its pictures has a time. {REENCODE}")
+    with open_video(source) as (first_read, pictures):
+        packets = read_packets(source, first_read, pictures)
     stream.thread_type = "AUTO"
-    start = clock.start * clock.time_base
-    tracks = container.streams.audio[:1] if keep_audio else ()
-    sound = SoundWriter(output, tracks[0], start) if tracks else None
+    sound = SoundWriter(output, track, packets.zero) if track else None
     writer: _Writer | None = None
-    last, decoded = float(start), clock.first
-    for packet in container.demux([stream, *tracks]):
-        if sound is not None and packet.stream.type == "audio":
+    place = _Places(packets)
+    for packet in container.demux([stream, track] if track else stream):
+        if sound is not None and packet.stream is track:
             for heard in sound.decode(packet):
                 sound.write(heard)
             continue
@@ -275,35 +277,62 @@ def _encode(
             frames = packet.decode()
         for frame in frames:
             check()
-            frame.pts = clock.shown_at(decoded, frame.pts)
-            decoded += 1
-            if frame.pts is None:
-                continue  # the filter of the rate would fill up from the beginning of time
-            if abs(frame.time - last) > MAX_GAP:
-                raise MediaError(f"{source}: its times jump from {last:.0f} s to {frame.time:.0f} s.")
-            last = frame.time
+            if (at := place.of(frame)) is None:
+                continue
             if writer is None:
-                writer = _Writer(output, clock, stream, frame, tags_of(source))
+                writer = _Writer(output, place.rate, stream, frame, tags_of(source))
                 if sound is not None:
                     sound.open()
-            writer.write(frame)
+            check_size(source, frame, writer.source_size)
+            writer.write(frame, at)
     if writer is None:
         raise MediaError(f"{source}: holds no picture that can be decoded.")
-    writer.write(None)
-    result = writer.result()
+    writer.write(None, round(packets.end * float(place.rate)))
     if sound is not None:
         sound.write(None)
-        result = replace(result, unheard=sound.damaged, loudest=sound.loudest)
-    return result
+    losses = place.losses()
+    lost, losses = sum(losses.values()), {**losses, **({DAMAGED: writer.damaged} if writer.damaged else {})}
+    result = Normalised(writer.frames, str(place.rate), *writer.size, False, len(packets.pts), lost,
+                        writer.damaged, losses)  # fmt: skip
+    return replace(result, unheard=sound.damaged, loudest=sound.loudest) if sound is not None else result
+
+
+class _Places:
+    """Numbers of the written pictures that those of the source become, and the rate of the former."""
+
+    def __init__(self, packets: Packets) -> None:
+        self.packets, self.rate = packets, constant_rate(packets.seconds)
+        self.numbers = places(packets.seconds, self.rate).tolist()
+        self.by_time = dict(zip(packets.pts.tolist(), self.numbers, strict=True))
+        self.given: list[int] = []
+
+    def of(self, frame: VideoFrame) -> int | None:
+        """The place of the picture that a decoder returns next; None for one without."""
+        number = self.packets.lead + len(self.given)
+        if self.packets.by_order:
+            at = self.numbers[number] if number < len(self.numbers) else None
+        else:
+            at = None if frame.pts is None else self.by_time.get(frame.pts)
+        self.given += [] if at is None else [at]
+        return at
+
+    def losses(self) -> dict[str, int]:
+        """How many of the source's pictures are not among those that were given a place of their own, by reason."""
+        missing = max(0, len(self.numbers) - len(self.given))
+        lead = min(self.packets.lead, missing)
+        crowded = len(self.given) - len(set(self.given))
+        found = {LEAD: lead, BROKEN: missing - lead, CROWDED: crowded}
+        return {why: number for why, number in found.items() if number}
 
 
 class _Writer:
     """The output's video stream and the filters before it, made for the first picture."""
 
-    def __init__(self, output: Any, clock: Clock, source: VideoStream, first: VideoFrame, tags: Tags) -> None:
-        self.output, self.clock, self.rate = output, clock, clock.rate
+    def __init__(self, output: Any, rate: Fraction, source: VideoStream, first: VideoFrame, tags: Tags) -> None:
+        self.output, self.rate, self.source_size = output, rate, (first.width, first.height)
         self.frames, self.damaged = 0, 0
-        self.given: list[int] = []
+        self.places: deque[int] = deque()
+        self.shown: Any = None
         colour, aspect = Colour.of(first), source.sample_aspect_ratio or Fraction(1)
         width, height = tags.orientation.size(round(first.width * aspect), first.height)
         width, height = self.size = max(2, width // 2 * 2), max(2, height // 2 * 2)
@@ -337,8 +366,7 @@ class _Writer:
         steps += [("setparams", "range=limited")]
         if wide := to_bt709_filter(tags, colour.matrix):
             steps += [("format", "yuv420p10le"), ("colorspace", wide)]
-        start = float(self.clock.start * self.clock.time_base)
-        steps += [("format", "yuv420p"), ("fps", f"fps={self.rate}:start_time={start}")]  # last: it makes copies
+        steps += [("format", "yuv420p")]
         graph = av.filter.Graph()
         node = graph.add_buffer(template=source)
         for name, arguments in steps:
@@ -349,13 +377,12 @@ class _Writer:
         graph.configure()
         return graph
 
-    def write(self, frame: VideoFrame | None) -> None:
-        """Encode what is ready after this picture (None: the last one was given)."""
+    def write(self, frame: VideoFrame | None, place: int) -> None:
+        """Encode what is ready after this picture and its place (None: the last one was given; where the film ends)."""
         import av
 
         if frame is not None:
-            assert frame.pts is not None
-            self.given.append(frame.pts)
+            self.places.append(place)
             self.damaged += frame.is_corrupt
         self.graph.push(frame)
         while True:
@@ -363,15 +390,18 @@ class _Writer:
                 ready = self.graph.vpull()
             except (BlockingIOError, EOFError, av.error.BlockingIOError, av.error.EOFError):
                 break
-            ready.pts, ready.time_base, ready.pict_type = self.frames, 1 / self.rate, 0
-            self.frames += 1
-            self.output.mux(self.stream.encode(ready))
+            ready.pict_type, at = 0, self.places.popleft()
+            self._repeat(self.shown or ready, at)
+            if at == self.frames:  # else it shares the place of the one before
+                self.shown = ready
+                self._repeat(ready, at + 1)
         if frame is None:
+            self._repeat(self.shown, place)
             self.output.mux(self.stream.encode(None))
 
-    def result(self) -> Normalised:
-        """Count what was written, and what became of the source's pictures."""
-        slots = self.clock.slots(np.array(self.given, np.int64))
-        stored, kept = len(self.clock.pts), len(np.unique(slots[(slots >= 0) & (slots < self.frames)]))
-        lost = max(0, stored - kept)
-        return Normalised(self.frames, str(self.rate), *self.size, False, stored, lost, self.damaged)
+    def _repeat(self, picture: VideoFrame, until: int) -> None:
+        """Write a picture at every place that is left before this one."""
+        for number in range(self.frames, until):
+            picture.pts, picture.time_base = number, 1 / self.rate
+            self.output.mux(self.stream.encode(picture))
+            self.frames = number + 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import inside
 from siming_tasks.tools.builder.label_rows import LabelRow
-from siming_tasks.tools.builder.source_gate import Recording, look_at_all
+from siming_tasks.tools.builder.source_gate import Recording, look_at_all, loss_problem
 
 SUFFIXES = {
     *(".mp4", ".mov", ".m4v", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".mpe", ".wmv", ".asf", ".flv", ".mts"),
@@ -78,7 +78,9 @@ def _composed(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str, Recording], list[Problem]]:
+def find_sources(
+    videos: VideoFiles, rows: Sequence[LabelRow], allow_loss: bool = False
+) -> tuple[dict[str, Recording], list[Problem]]:
     """The file of every video in the sheet, by the sheet's name (path below the folder, file name, or stem)."""
     sources: dict[str, Recording] = {}
     problems: list[Problem] = []
@@ -101,7 +103,11 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
             code, what, fix = "media-unreadable", str(recording), "Export the video again."
         else:
             sources[name] = recording
-            problems += [cut] if (cut := recording.cut()) else []
+            loss = loss_problem(
+                recording, recording.lost, allow_loss
+            )  # the build warns of a small one, and of all of it
+            found = recording.cut(), loss if loss and loss.severity == "error" else None
+            problems += [problem for problem in found if problem]
         if code:
             problems.append(Problem(code, what, fix, row.file, row.lines[0], "video_id"))
     known = {path for match in files.values() for path in match}
@@ -121,7 +127,11 @@ def sound_problems(sources: Mapping[str, Recording]) -> list[Problem]:
         fix = "Leave them out, give recordings with sound, or build without --keep-audio."
         problems.append(Problem("sound-missing", what, fix))
     for source in sources.values():
-        if source.tracks > 1:
+        if source.unknown:
+            what = f"no decoder knows how its first of {source.tracks} sound tracks is coded."
+            fix = "Make another one the first: ffmpeg -i IN -map 0:v -map 0:a:1 -c copy OUT; or leave out --keep-audio."
+            problems.append(Problem("sound-unknown", what, fix, str(source.path)))
+        elif source.tracks > 1:
             what = f"has {source.tracks} sound tracks, of which the first is kept."
             fix = "If another is meant, make it the first: ffmpeg -i IN -map 0:v -map 0:a:1 -c copy OUT."
             problems.append(Problem("sound-tracks", what, fix, str(source.path), severity="warning"))

@@ -174,9 +174,12 @@ def play(video: Callable[[], tuple[Path, str]], cache: Path, refused: int) -> Re
 
 
 def _with_sound(video: Path, copy: Path, store: FrameStore) -> Path:
-    """A silent copy of a video with the video's sound, made once; the copy itself if the video is silent."""
+    """A silent copy of a video with the video's sound, made once; the copy itself if the video is silent.
+
+    With sound the copy has the recording's second 0, which may lie before its first picture.
+    """
     if not has_sound(video):
         return copy
     heard = copy.with_name(f"{copy.stem}-sound.mp4")
     sound = sound_of(store)  # stored under the same lock, hence before
-    return store.make_file(heard, lambda: add_sound(copy, sound, heard))
+    return store.make_file(heard, lambda: add_sound(copy, sound, heard, float(store.timeline().times[0])))

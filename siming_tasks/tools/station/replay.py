@@ -16,7 +16,7 @@ _BREAK = 600.0
 
 @dataclass(frozen=True)
 class StepState:
-    """Answers of a physician to a step so far; ``start`` and ``end`` are seconds from the first frame."""
+    """Answers of a physician to a step so far; ``start`` and ``end`` are seconds from where a player starts."""
 
     points: float | None = None
     applicable: bool = True

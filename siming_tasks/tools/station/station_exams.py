@@ -14,7 +14,7 @@ from siming_tasks.common.files import digest_of, known_digest
 from siming_tasks.common.sanitize import visible
 from siming_tasks.data import open_dataset
 from siming_tasks.media import read_timeline
-from siming_tasks.tools.builder.source_gate import look_at_all
+from siming_tasks.tools.builder.source_gate import look_at_all, loss_problem
 from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import rubric_digest
 from siming_tasks.tools.station.words import Sentence
@@ -94,8 +94,9 @@ def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
                 other = first[exam.digest].name
                 raise MediaError(f"{exam.name!r} is the same video as {other!r}. Take one of them away.")
             read_timeline(exam.path)
-            if cut := recording.cut():
-                _log.warning("%s", cut)
+            for finding in (recording.cut(), loss_problem(recording, recording.lost, allowed=True)):
+                if finding:
+                    _log.warning("%s", finding)
         except MediaError as error:
             problems.append(str(error))
     if problems:

@@ -57,7 +57,7 @@ class Item:
 
 @lru_cache(maxsize=8)
 def frames_of(exam: Exam) -> tuple[tuple[float, ...], float]:
-    """Start of each frame of an exam, and end of the last one; seconds from the first. The last few exams are kept."""
+    """Start of each frame of an exam, and end of the last; seconds from second 0. The last few exams are kept."""
     timeline = read_timeline(exam.path)
     return tuple(round(time, 6) for time in timeline.times.tolist()), round(timeline.duration, 6)
 

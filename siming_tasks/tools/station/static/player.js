@@ -28,7 +28,7 @@ export class Player {
     this.stop = null;
     this.played = { heard: 0, silent: 0 };
     this.video = video;
-    this.offset = 0; // what the browser calls the time of the first frame
+    this.offset = 0; // what the browser calls second 0, where a player starts
     this.seeking = false;
     this.sound = false;
     this.looked = 0;
@@ -41,7 +41,7 @@ export class Player {
     });
     if ("requestVideoFrameCallback" in video) {
       const seen = (_, shown) => {
-        if (this.fresh) this.offset = shown.mediaTime;
+        if (this.fresh) this.offset = shown.mediaTime - this.times[0];
         this.fresh = false;
         this.saw(shown.mediaTime);
         video.requestVideoFrameCallback(seen);
@@ -110,7 +110,7 @@ export class Player {
     return new Promise((ready, failed) => {
       const loaded = () => {
         this.video.playbackRate = this.speed;
-        // The first picture's callback says where the browser begins to count; without one it is taken to be 0.
+        // The first picture's callback says where the browser begins to count; without one it is taken to be second 0.
         setTimeout(() => { this.fresh = false; }, SETTLE_MS);
         ready();
       };
