@@ -51,7 +51,6 @@ class Packets:
         by_order: whether the file states times of decoding alone, as AVI does; FFmpeg then guesses when pictures are
             shown, and guesses wrong where some are stored in another order. The n-th picture that a decoder returns
             is shown at the n-th of these times.
-        absent: how many packets the header counts and the file lacks.
     """
 
     pts: NDArray[np.int64]
@@ -59,7 +58,6 @@ class Packets:
     time_base: Fraction
     zero: Fraction
     by_order: bool
-    absent: int
 
     @property
     def lead(self) -> int:
@@ -96,9 +94,8 @@ def read_packets(
     """
     import av
 
-    rows, read, counted, vp8 = array("q"), 0, stream.frames, stream.codec_context.name == "vp8"
+    rows, vp8 = array("q"), stream.codec_context.name == "vp8"
     for packet in packets or container.demux(stream):
-        read += bool(packet.size) or packet.dts is not None
         if not packet.size or (vp8 and not bytes(packet)[0] & VP8_SHOWN):
             continue  # the flush at the end, a place holder
         times = (_NONE if time is None else time for time in (packet.pts, packet.dts))
@@ -120,8 +117,7 @@ def read_packets(
     # what a decoder returns: nothing outside the edit list, or of an open GOP that was cut before its keyframe
     key = int(table[:, 3].argmax())  # 0 without any
     inside &= (np.arange(len(table)) >= key) & (table[:, 0] >= table[key, 0])
-    absent = counted - read if counted - read > 1 else 0  # AVI counts one too many
-    return Packets(pts, table[inside][:, [0, 2, 3, 4]], base, zero, by_order, absent)
+    return Packets(pts, table[inside][:, [0, 2, 3, 4]], base, zero, by_order)
 
 
 def _seconds(pts: NDArray[np.int64], time_base: Fraction, zero: Fraction) -> NDArray[np.float64]:

@@ -77,6 +77,15 @@ def test_timelines_count_frames_and_survive_json(videos: Any) -> None:
     assert even.duration == pytest.approx(5 / 29.97)
 
 
+def test_an_avi_with_b_frames_has_its_pictures_in_their_places(videos: Any, tmp_path: Path) -> None:
+    """It states no times of showing, and FFmpeg guesses wrong: the n-th picture is shown at the n-th time."""
+    path = videos.make(tmp_path / "b.avi", 30)
+    timeline = read_timeline(path)
+    assert timeline.by_order and timeline.times.tolist() == pytest.approx([index / 25 for index in range(30)])
+    wanted = [3, 4, 17, 29]
+    assert [videos.number(to_rgb(frame)) for _, frame in decode(path, timeline, wanted)] == wanted
+
+
 # Refused, each by its name ---------------------------------------------------------------------------------------
 
 

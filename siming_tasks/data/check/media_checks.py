@@ -190,7 +190,7 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
             for frame in container.decode(stream):
                 if frame.is_corrupt:
                     damaged += 1
-                    first_bad = frame.time if first_bad is None else first_bad
+                    first_bad = float(known[min(frames, len(known) - 1)]) if first_bad is None else first_bad
                 if brightest - darkest < 16:  # until any picture shows something
                     grey = to_rgb(frame, 32).mean(axis=2)
                     darkest, brightest = min(darkest, int(grey.min())), max(brightest, int(grey.max()))

@@ -47,6 +47,10 @@ class SimingNano(lmms):  # type: ignore[misc]
     def generate_until(self, requests: list[Any]) -> list[str]:
         """One JSON reply per request, in order."""
         replies: list[str] = []
+        try:
+            self.watcher.refuse_other_rubric([str(request.args[0]) for request in requests])
+        except SimingError as error:
+            raise SystemExit(f"siming-tasks: {error}") from None
         with tqdm(total=len(requests), desc="siming_nano", disable=self.rank != 0) as bar:
             for first in range(0, len(requests), self.batch_size):
                 conversations = []

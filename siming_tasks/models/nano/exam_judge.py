@@ -156,6 +156,15 @@ class Watcher:
         self._known: dict[bytes, Floats] = {}
         self.silent: Counter[str] = Counter()
 
+    def refuse_other_rubric(self, prompts: Sequence[str]) -> None:
+        """Refuse prompts of which none asks about a step that it was trained for (DataError): it would say nothing."""
+        asked = dict(step for text in prompts for step in question([{"content": text}]).steps.items())
+        if asked and not any(self._top.get(step) == top for step, top in asked.items()):
+            what = f"knows none of the {len(asked)} steps that are asked ({', '.join(list(asked)[:3])}, ...)"
+            raise DataError(
+                f"siming_nano {what}: it was trained for {len(self._top)} of the default rubric. Take another model."
+            )
+
     def replies(self, conversations: Sequence[Messages]) -> list[str]:
         """One reply per conversation, in order; conversations with one step and with many may be mixed."""
         asked = [question(messages) for messages in conversations]

@@ -13,8 +13,8 @@ EVEN = 0.0015
 """Seconds by which periods of a constant rate may differ: containers round times to milliseconds."""
 FARTHEST = 0.75
 """Periods from a picture's time to its place at most: beyond half of one where times jitter around the middle."""
-REPEATING = Fraction(6, 5)
-"""Share of the average above which a rate repeats so many pictures that an average which repeats none is taken."""
+REPEATING = Fraction(3, 2)
+"""Multiple of the average above which a rate repeats so many pictures that an average which repeats none is taken."""
 
 
 def places(seconds: NDArray[np.float64], rate: Fraction) -> NDArray[np.int64]:

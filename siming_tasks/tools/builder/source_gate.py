@@ -10,12 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.errors import MediaError, Problem
 from siming_tasks.media.container import open_video, sound_track
 from siming_tasks.media.timeline import read_packets
 from siming_tasks.tools.builder.constant_rate import RATES
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
 
 MIN_CUT, CUT_SHARE = 0.5, 0.02
 """Seconds, and share of the stated length, by which pictures may end early: sound often goes on a little."""
@@ -59,12 +63,10 @@ class Recording:
 
     def cut(self) -> Problem | None:
         """A warning if the pictures end long before the header says: the file may have been cut off."""
-        if self.stated is None or self.stated - self.duration <= max(MIN_CUT, self.stated * CUT_SHARE):
+        stated, cut = self.stated or 0.0, EARLY_END in self.lost
+        if not cut and stated - self.duration <= max(MIN_CUT, stated * CUT_SHARE):
             return None
-        what, cut = (
-            f"says {self.stated:.1f} s, and its pictures end after {self.duration:.1f} s",
-            EARLY_END in self.lost,
-        )
+        what = f"says {stated:.1f} s, and its pictures end after {self.duration:.1f} s"
         what += "." if cut or self.sound is None else f" (its sound after {self.sound_end:.1f} s)."
         fix = "Copy it again from the source, if that is longer; else nothing is to be done."
         return Problem("media-cut", what, fix, str(self.path), severity="warning")
@@ -89,8 +91,8 @@ def loss_problem(source: Recording, lost: Mapping[str, int], allowed: bool) -> P
 def check_size(path: Path, frame: Any, size: tuple[int, int]) -> None:
     """Refuse a picture of another size than the first one, which had ``size`` (MediaError): it would be squeezed."""
     if (frame.width, frame.height) != size:
-        at, now = f"at {frame.time or 0:.2f} s", f"{frame.width}x{frame.height}"
-        what = f"its pictures change from {size[0]}x{size[1]} to {now} {at}"
+        at = f" at {frame.time:.2f} s" if frame.pts is not None and frame.time_base else ""
+        what = f"its pictures change from {size[0]}x{size[1]} to {frame.width}x{frame.height}{at}"
         raise MediaError(f"{path}: {what}. Give each part a file of its own, or join them by a video editor.")
 
 
@@ -140,7 +142,8 @@ def look_at(path: Path) -> Recording:
             its pictures change their size.
     """
     with open_video(path) as (container, stream):
-        whole, tracks, unknown = (container.duration or 0) / 1e6, container.streams.audio, False
+        tracks, unknown, own = container.streams.audio, False, _own_length(container, stream)
+        whole = (container.duration or 0) / 1e6
         try:
             sound_track(path, container)
         except MediaError:
@@ -150,13 +153,21 @@ def look_at(path: Path) -> Recording:
     if look.size is None:
         raise MediaError(f"{path}: holds no picture that can be decoded.")
     heard, heard_end = (float(at - packets.zero) for at in look.heard) if tracks and look.heard else (None, 0.0)
-    duration, absent = packets.end, packets.absent
-    stated = duration + absent * packets.mean if absent else whole or None
-    late = whole - max(duration, heard_end)  # where the sound goes on to the stated end, nothing is missing
-    if not absent and late > max(MIN_CUT, whole * CUT_SHARE):
-        absent = round(late / packets.mean)
+    duration, late = packets.end, float(packets.seconds[0])
+    stated = (late + own if own else whole) or None
+    # where the sound goes on to the end of the whole, no picture is missing
+    missing = own - (duration - late) if own else whole - max(duration, heard_end)
+    absent = round(missing / packets.mean) if missing > (MIN_CUT if own else max(MIN_CUT, whole * CUT_SHARE)) else 0
     lost = {why: number for why, number in ((LEAD, packets.lead), (EARLY_END, absent)) if number}
     return Recording(path, stated, duration, heard, len(tracks), heard_end, unknown, len(packets.pts) + absent, lost)
+
+
+def _own_length(container: InputContainer, stream: VideoStream) -> float:
+    """Seconds that the header says of the pictures alone; 0 for kinds that say no more than of the whole file."""
+    if container.format.name == "avi" and stream.average_rate:
+        return float(stream.frames / stream.average_rate)
+    base = stream.time_base if "mov" in container.format.name else None
+    return float((stream.duration or 0) * base) if base else 0.0
 
 
 def look_at_all(paths: Iterable[Path]) -> Mapping[Path, Recording | MediaError]:

@@ -70,6 +70,14 @@ def test_unknown_steps_have_no_answer_and_are_counted(watcher: Watcher) -> None:
     assert parse_reply("{}", STEPS[:3], "score").answers == {}
 
 
+def test_a_rubric_without_a_step_that_it_knows_is_refused(watcher: Watcher) -> None:
+    known = [build_prompt(TASKS["clip_error"], STEPS[place : place + 1]) for place in range(3)]
+    other = [prompt.replace("[cpr_", "[suture_") for prompt in known]
+    watcher.refuse_other_rubric([*other, known[0]])
+    with pytest.raises(DataError, match=r"siming_nano knows none of the 3 steps that are asked \(suture_01, "):
+        watcher.refuse_other_rubric(other)
+
+
 def test_weights_are_small_and_the_ones_that_belong_here(tmp_path: Path) -> None:
     assert WEIGHTS.stat().st_size <= 3_000_000
     _, facts, digest = load()

@@ -254,16 +254,20 @@ def test_what_lies_among_the_videos_is_known_by_its_content(given: dict[str, Pat
     assert [problem.file for problem in built.warnings if problem.code == "video-unlabelled"] == [str(given["videos"])]
 
 
-def test_damaged_and_cut_recordings_are_built_and_named(given: dict[str, Path], tmp_path: Path) -> None:
+def test_damaged_and_cut_recordings_are_built_on_demand_and_named(given: dict[str, Any], tmp_path: Path) -> None:
     """A Matroska file says at its beginning how long it is; half of its bytes are half of its pictures."""
     copied, cut = film(given, f"{NAMES[0]}.mp4"), film(given, f"camera 2/{NAMES[2]}.mkv")
     write_video(copied, frames=60, rate=30, options={"bf": "0"})
     damage(copied)
     write_video(cut, seed=3, frames=80)
     cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
-    built = build_dataset(tmp_path / "exams", **given)
+    with pytest.raises(DataError, match=r"exam 003\.mkv: of \d+ pictures \d+ do not survive: .*early.*--allow-loss"):
+        build_dataset(tmp_path / "exams", **given)
+    assert not (tmp_path / "exams").exists()
+    built = build_dataset(tmp_path / "exams", **given, options=BuildOptions(allow_loss=True))
     found = {problem.code: problem for problem in built.warnings}
     assert found["media-damaged"].file == str(copied)
+    assert found["media-lost"].file == str(cut) and "are missing since the file ends early" in found["media-lost"].what
     assert found["media-cut"].file == str(cut) and "says 8.0 s, and its pictures end after" in found["media-cut"].what
     assert built.dataset.videos[2].duration < 6
 

@@ -148,18 +148,15 @@ def test_channels_are_mixed_without_being_cut_off(tmp_path: Path, layout: str) -
             assert [stream.type for stream in built.streams] == kinds
 
 
-def test_joined_recordings_of_another_form_that_overlap_are_built(tmp_path: Path) -> None:
-    """A stream that goes on in stereo, at another rate and 0.1 s too early; one channel on two is 3 dB quieter.
-
-    It ended the build with an error of a library.
-    """
+def test_a_stream_that_goes_on_in_another_form_is_built(tmp_path: Path) -> None:
+    """In stereo and at another rate; one channel on two is 3 dB quieter. It ended the build with a library's error."""
     first = film_with_tone(tmp_path / "1.ts", "mono", codec="mp2")
-    second = film_with_tone(tmp_path / "2.ts", "stereo", codec="mp2", rate=32_000, start=0.9)
+    second = film_with_tone(tmp_path / "2.ts", "stereo", codec="mp2", rate=32_000, start=1.0)
     (tmp_path / "a.ts").write_bytes(first.read_bytes() + second.read_bytes())
     normalise(tmp_path / "a.ts", tmp_path / "b.mp4", keep_audio=True)
     sound = decode_sound(tmp_path / "b.mp4", 0.0).samples / 32768
-    assert len(sound) / RATE == pytest.approx(1.9, abs=0.1)
-    for begin in (0.2, 1.3):
+    assert len(sound) / RATE == pytest.approx(2.0, abs=0.1)
+    for begin in (0.2, 1.4):
         part = sound[round(begin * RATE) :][: RATE // 2]
         spectrum = np.abs(np.fft.rfft(part * np.hanning(len(part))))
         assert spectrum.argmax() * 2 == 440 and 0.24 < part.std() < 0.37
@@ -204,11 +201,11 @@ def test_an_avi_states_no_times_and_every_picture_is_in_its_place(tmp_path: Path
     ("gaps", "rate", "lost"),
     [
         ([33] * 100, "1000/33", 0),  # 30.3 per second: at 30 one in a hundred would fall out
-        ([33, 100, 34, 66, 34, 33] * 10, "20", 20),  # filmed at 30, every third dropped
+        ([33, 100, 34, 66, 34, 33] * 10, "30", 0),  # filmed at 30, every third dropped
         ([5] * 239, "60", 167),  # 200 per second become 60
     ],
 )
-def test_the_rate_is_the_average_and_what_it_loses_is_counted(
+def test_the_rate_keeps_every_picture_or_what_it_loses_is_counted(
     tmp_path: Path, gaps: list[int], rate: str, lost: int
 ) -> None:
     pts = [sum(gaps[:index]) for index in range(len(gaps) + 1)]
