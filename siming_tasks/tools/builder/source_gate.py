@@ -142,8 +142,8 @@ def look_at(path: Path) -> Recording:
             its pictures change their size.
     """
     with open_video(path) as (container, stream):
-        tracks, unknown, own = container.streams.audio, False, _own_length(container, stream)
-        whole = (container.duration or 0) / 1e6
+        tracks, unknown, whole = container.streams.audio, False, (container.duration or 0) / 1e6
+        own, rate = _own_number(container, stream), float(stream.average_rate or 25)
         try:
             sound_track(path, container)
         except MediaError:
@@ -153,21 +153,22 @@ def look_at(path: Path) -> Recording:
     if look.size is None:
         raise MediaError(f"{path}: holds no picture that can be decoded.")
     heard, heard_end = (float(at - packets.zero) for at in look.heard) if tracks and look.heard else (None, 0.0)
-    duration, late = packets.end, float(packets.seconds[0])
-    stated = (late + own if own else whole) or None
+    duration, stored = packets.end, len(packets.pts)
+    stated = float(packets.seconds[0] + own / rate) if own else whole or None
     # where the sound goes on to the end of the whole, no picture is missing
-    missing = own - (duration - late) if own else whole - max(duration, heard_end)
-    absent = round(missing / packets.mean) if missing > (MIN_CUT if own else max(MIN_CUT, whole * CUT_SHARE)) else 0
+    missing = (own - stored) / rate if own else whole - max(duration, heard_end)
+    cut = missing > (MIN_CUT if own else max(MIN_CUT, whole * CUT_SHARE))
+    absent = round(missing * rate if own else missing / packets.mean) if cut else 0
     lost = {why: number for why, number in ((LEAD, packets.lead), (EARLY_END, absent)) if number}
-    return Recording(path, stated, duration, heard, len(tracks), heard_end, unknown, len(packets.pts) + absent, lost)
+    return Recording(path, stated, duration, heard, len(tracks), heard_end, unknown, stored + absent, lost)
 
 
-def _own_length(container: InputContainer, stream: VideoStream) -> float:
-    """Seconds that the header says of the pictures alone; 0 for kinds that say no more than of the whole file."""
-    if container.format.name == "avi" and stream.average_rate:
-        return float(stream.frames / stream.average_rate)
-    base = stream.time_base if "mov" in container.format.name else None
-    return float((stream.duration or 0) * base) if base else 0.0
+def _own_number(container: InputContainer, stream: VideoStream) -> int:
+    """Pictures that the header says there are; 0 for kinds that say no more than how long the whole file is."""
+    if container.format.name == "avi":
+        return stream.frames
+    base = stream.time_base if "mov" in container.format.name else None  # which counts those outside the edit list, too
+    return round((stream.duration or 0) * base * (stream.average_rate or 0)) if base else 0
 
 
 def look_at_all(paths: Iterable[Path]) -> Mapping[Path, Recording | MediaError]:
