@@ -102,14 +102,15 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
             raise _media_error(path, error) from error
 
 
-def sound_track(path: Path, container: InputContainer) -> AudioStream | None:
-    """The first sound track of an open file; None without any.
+def is_known(track: AudioStream) -> bool:
+    """True if a decoder knows a sound track; asking the library to decode another one would end the process."""
+    return track.codec_context is not None and track.codec_context.name != "none"
 
-    Raises:
-        MediaError: no decoder knows how it is coded. Asking the library to decode it would end the process.
-    """
+
+def sound_track(path: Path, container: InputContainer) -> AudioStream | None:
+    """The first sound track of an open file, None without any (MediaError: no decoder knows it)."""
     track = next(iter(container.streams.audio), None)
-    if track is None or (track.codec_context is not None and track.codec_context.name != "none"):
+    if track is None or is_known(track):
         return track
     what = f"no decoder knows how its first of {len(container.streams.audio)} sound tracks is coded."
     raise MediaError(f"{path}: {what} Keep another one alone: ffmpeg -i IN -map 0:v:0 -map 0:a:1 -c copy OUT.mov")

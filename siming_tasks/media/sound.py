@@ -11,7 +11,6 @@ import hashlib
 import io
 import wave
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import atomic_path, atomic_write
-from siming_tasks.media.container import open_video, sound_track
+from siming_tasks.media.container import is_known, open_video, sound_track
 from siming_tasks.media.store import FrameStore
 
 if TYPE_CHECKING:
@@ -256,6 +255,4 @@ def has_sound(path: Path, *, known: bool = True) -> bool:
     ``known``: one that no decoder knows, which nobody hears, is none.
     """
     with open_video(path) as (container, _):
-        with suppress(MediaError):
-            return sound_track(path, container) is not None
-        return not known
+        return any(is_known(track) or not known for track in container.streams.audio[:1])

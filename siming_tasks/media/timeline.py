@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from av.packet import Packet
     from av.video.stream import VideoStream
 
-REENCODE = "Make a clean copy: ffmpeg -i IN -map 0:v:0 -c:v libx264 -crf 16 -fps_mode vfr OUT.mp4"
+REENCODE = "Make a clean copy: ffmpeg -i IN -map 0:v:0 -map 0:a:0? -c:v libx264 -crf 16 -fps_mode vfr OUT.mp4"
+"""The sound stays in it: where it begins first, a copy without it had another second 0."""
 
 STATES_LENGTH = (".mp4", ".mov", ".m4v")
 """Containers whose header knows the length of the picture, so that a cut-off end shows without decoding."""
@@ -231,6 +232,8 @@ def timeline_of(
     rate, stated, counted = stream.average_rate, stream.duration, stream.frames
     packets = read_packets(path, container, stream)
     table, time_base = packets.decodable, packets.time_base
+    if not len(table):
+        raise MediaError(f"{path}: holds no video frames.")
     order = np.argsort(table[:, 0], kind="stable")
     pts = np.ascontiguousarray(table[order, 0])
     _check_order(path, pts, order, time_base)

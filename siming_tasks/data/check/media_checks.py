@@ -13,11 +13,11 @@ import numpy as np
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import MediaError, Problem
 from siming_tasks.common.files import sha256_file
-from siming_tasks.media.container import open_video, tags_of
+from siming_tasks.media.container import is_known, open_video, tags_of
 from siming_tasks.media.picture import WIDE_GAMUTS, Tags, to_rgb
 from siming_tasks.media.plain_copy import has_user_data
 from siming_tasks.media.sampler import frame_range
-from siming_tasks.media.sound import has_sound, silences_of
+from siming_tasks.media.sound import silences_of
 from siming_tasks.media.timeline import Timeline, timeline_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def inspect(
     about = _About(video, line)
     try:
         with open_video(path) as (container, stream):
-            has_track, known = bool(container.streams.audio), has_sound(path)
+            known = [is_known(track) for track in container.streams.audio[:1]]
             problems = list(_header(about, container, sound))
             timeline = timeline_of(path, container, stream)
             odd = list(_odd_form(container, stream, timeline, tags_of(path)))
@@ -82,9 +82,9 @@ def inspect(
         problems.append(about.warning("media-form", f"has what readers read differently: {', '.join(odd)}."))
     if quick:
         return Inspection(tuple(problems))
-    if sound and has_track and known:
-        problems += _silence(about, path, timeline.zero, heard)
-    elif sound and has_track:
+    if sound and all(known):
+        problems += _silence(about, path, timeline.zero, heard) if known else []
+    elif sound:
         what = "no decoder knows how its first sound track is coded, and nobody would hear it."
         problems.append(about.problem("sound-unknown", what, "Build the data set again, with another track first."))
     return Inspection(tuple(problems), sha256_file(path), frames)

@@ -49,7 +49,7 @@ def _refuse_lacking(need: str, dataset: Dataset, setting: TaskSpec) -> None:
     """Refuse a task that gives sound or a transcript where a video has none (DataError)."""
     if need == "sound":
         lacking = [video.video_id for video in dataset.videos if not has_sound(dataset.media_path(video))]
-        fix = "Build the data set from recordings with sound, with --keep-audio (voices identify people)."
+        fix = "Build it from recordings with sound that a decoder knows, with --keep-audio (voices identify people)."
     else:
         lacking = [video.video_id for video in dataset.videos if transcript_of(video) is None]
         fix = "State `transcript` in their rows; an empty list says that nothing is said."

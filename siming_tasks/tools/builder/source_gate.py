@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.errors import MediaError, Problem
-from siming_tasks.media.container import open_video, sound_track
+from siming_tasks.media.container import is_known, open_video
 from siming_tasks.media.timeline import read_packets
 from siming_tasks.tools.builder.constant_rate import RATES
 
@@ -142,12 +142,9 @@ def look_at(path: Path) -> Recording:
             its pictures change their size.
     """
     with open_video(path) as (container, stream):
-        tracks, unknown, whole = container.streams.audio, False, (container.duration or 0) / 1e6
+        tracks, whole = container.streams.audio, (container.duration or 0) / 1e6
+        unknown = any(not is_known(track) for track in tracks[:1])
         own, rate = _own_number(container, stream), float(stream.average_rate or 25)
-        try:
-            sound_track(path, container)
-        except MediaError:
-            unknown = True
         look = _Look(path, container, stream, tracks[:1])
         packets = read_packets(path, container, stream, look.packets())
     if look.size is None:
