@@ -62,7 +62,7 @@ class Packets:
 
     @property
     def lead(self) -> int:
-        """How many of the pictures a decoder does not return, since it cannot start with them."""
+        """Number of the pictures that a decoder does not return, since it cannot start with them."""
         return len(self.pts) - len(self.decodable)
 
     @property
@@ -71,15 +71,11 @@ class Packets:
         return _seconds(self.pts, self.time_base, self.zero)
 
     @property
-    def mean(self) -> float:
-        """Mean seconds from one picture to the next."""
-        return float(np.ptp(self.seconds)) / (len(self.pts) - 1) if len(self.pts) > 1 else 0.04
-
-    @property
     def end(self) -> float:
         """Seconds from second 0 to the end of the last picture; one whose length is not stated lasts the mean."""
-        lengths = self.decodable[self.decodable[:, 0] == self.pts[-1], 1]
-        return float(self.seconds[-1]) + (float(int(lengths.max(initial=0)) * self.time_base) or self.mean)
+        stated = self.decodable[self.decodable[:, 0] == self.pts[-1], 1].max(initial=0) * float(self.time_base)
+        mean = np.ptp(self.seconds) / (len(self.pts) - 1) if len(self.pts) > 1 else 0.04
+        return float(self.seconds[-1] + (stated or mean))
 
 
 def read_packets(
@@ -183,15 +179,9 @@ class Timeline:
         return seconds
 
     @property
-    def period(self) -> Fraction | None:
-        """Seconds from each frame to the next where all are the same, else None."""
-        steps = np.unique(np.diff(self.pts))
-        return int(steps[0]) * self.time_base if len(steps) == 1 else None
-
-    @property
     def duration(self) -> float:
         """Seconds from second 0 to the end of the last frame, which is taken to last one mean period."""
-        return float(self.times[-1]) + float(1 / self.rate)
+        return float(self.times[0]) + self.seconds(0, -1)
 
     def seconds(self, first: int, last: int) -> float:
         """Seconds from the beginning of one frame to the end of another, which is taken to last one mean period."""

@@ -27,8 +27,6 @@ KEPT_SHARE = 0.95
 """Share of a recording's pictures below which it is not built, unless the user says so."""
 LOOK_EVERY = 10.0
 """Seconds from one keyframe that is decoded to see its size to the next."""
-
-
 LEAD = "precede the first from which decoding can start"
 CROWDED = f"follow within 1/{RATES[-1]} s of another, and at most {RATES[-1]} a second are written"
 EARLY_END, BROKEN, DAMAGED = "are missing since the file ends early", "cannot be decoded", "are damaged"
@@ -78,14 +76,12 @@ def loss_problem(source: Recording, lost: Mapping[str, int], allowed: bool) -> P
     if not number:
         return None
     code = "media-damaged" if DAMAGED in lost else "media-lost"
-    what = (
-        f"of {source.pictures} pictures {number} do not survive: {', '.join(f'{n} {why}' for why, n in lost.items())}."
-    )
+    why = ", ".join(f"{count} {reason}" for reason, count in lost.items())
+    what, file = f"of {source.pictures} pictures {number} do not survive: {why}.", str(source.path)
     if allowed or number <= (1 - KEPT_SHARE) * source.pictures:
-        fix = "Export it again from the source if they matter."
-        return Problem(code, what, fix, str(source.path), severity="warning")
+        return Problem(code, what, "Export it again from the source if they matter.", file, severity="warning")
     fix = "Export it again from the source, leave its rows out, or build what is left of it with --allow-loss."
-    return Problem(code, what, fix, str(source.path))
+    return Problem(code, what, fix, file)
 
 
 def check_size(path: Path, frame: Any, size: tuple[int, int]) -> None:
@@ -96,14 +92,17 @@ def check_size(path: Path, frame: Any, size: tuple[int, int]) -> None:
         raise MediaError(f"{path}: {what}. Give each part a file of its own, or join them by a video editor.")
 
 
+@dataclass
 class _Look:
     """Packets of a file's pictures, of which a few are decoded on the way; its sound is heard beside them."""
 
-    def __init__(self, path: Path, container: Any, stream: Any, tracks: Any) -> None:
-        self.path, self.container, self.stream, self.tracks = path, container, stream, tracks
-        self.size: tuple[int, int] | None = None
-        self.next = float("-inf")
-        self.heard: tuple[Any, ...] = ()
+    path: Path
+    container: Any
+    stream: Any
+    tracks: Any
+    size: tuple[int, int] | None = None
+    next: float = float("-inf")
+    heard: tuple[Any, ...] = ()
 
     def packets(self) -> Iterator[Any]:
         """Those of the pictures."""
@@ -155,7 +154,7 @@ def look_at(path: Path) -> Recording:
     # where the sound goes on to the end of the whole, no picture is missing
     missing = (own - stored) / rate if own else whole - max(duration, heard_end)
     cut = missing > (MIN_CUT if own else max(MIN_CUT, whole * CUT_SHARE))
-    absent = round(missing * rate if own else missing / packets.mean) if cut else 0
+    absent = round(missing * rate) if cut else 0
     lost = {why: number for why, number in ((LEAD, packets.lead), (EARLY_END, absent)) if number}
     return Recording(path, stated, duration, heard, len(tracks), heard_end, unknown, stored + absent, lost)
 

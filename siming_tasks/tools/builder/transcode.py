@@ -219,8 +219,8 @@ def _copied(source: Path, target: Path, check: Callable[[], None]) -> Normalised
         timeline = read_timeline(source, STATES_LENGTH)
     except MediaError:
         return None
-    period, late = timeline.period, timeline.zero or timeline.times[0]
-    if not timeline.standard or late or 0 not in timeline.keyframes or period is None:
+    steps, late = np.unique(np.diff(timeline.pts)), timeline.zero or timeline.times[0]
+    if not timeline.standard or late or 0 not in timeline.keyframes or len(steps) != 1:
         return None
     whole = 0
     with open_video(source) as (container, stream):
@@ -246,8 +246,8 @@ def _copied(source: Path, target: Path, check: Callable[[], None]) -> Normalised
     except MediaError:  # its packets alone do not show the same
         return None
     number, lost = timeline.n_frames, timeline.n_frames - whole
-    losses = {DAMAGED: lost} if lost else {}
-    return Normalised(number, str(1 / period), *size, copied=True, stored=number, damaged=lost, losses=losses)
+    losses, rate = {DAMAGED: lost} if lost else {}, 1 / (int(steps[0]) * timeline.time_base)
+    return Normalised(number, str(rate), *size, copied=True, stored=number, damaged=lost, losses=losses)
 
 
 def _encode(

@@ -174,10 +174,7 @@ def play(video: Callable[[], tuple[Path, str]], cache: Path, refused: int) -> Re
 
 
 def _with_sound(video: Path, copy: Path, store: FrameStore) -> Path:
-    """A silent copy of a video with the video's sound, made once; the copy itself if the video is silent.
-
-    With sound the copy has the recording's second 0, which may lie before its first picture.
-    """
+    """A silent copy of a video with its sound and second 0, made once; the copy itself if the video is silent."""
     if not has_sound(video):
         return copy
     heard = copy.with_name(f"{copy.stem}-sound.mp4")

@@ -94,9 +94,8 @@ def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
                 other = first[exam.digest].name
                 raise MediaError(f"{exam.name!r} is the same video as {other!r}. Take one of them away.")
             read_timeline(exam.path)
-            for finding in (recording.cut(), loss_problem(recording, recording.lost, allowed=True)):
-                if finding:
-                    _log.warning("%s", finding)
+            for finding in filter(None, (recording.cut(), loss_problem(recording, recording.lost, allowed=True))):
+                _log.warning("%s", finding)
         except MediaError as error:
             problems.append(str(error))
     if problems:
