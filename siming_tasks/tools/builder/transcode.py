@@ -317,7 +317,7 @@ class _Places:
         return at
 
     def losses(self) -> dict[str, int]:
-        """How many of the source's pictures are not among those that were given a place of their own, by reason."""
+        """Count the source's pictures that were given no place of their own, by reason."""
         missing = max(0, len(self.numbers) - len(self.given))
         lead = min(self.packets.lead, missing)
         crowded = len(self.given) - len(set(self.given))
