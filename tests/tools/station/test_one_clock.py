@@ -103,6 +103,8 @@ def exams(browser: Any, folder: Path) -> Iterator[str]:
             place,
         )
         wait(browser, f"document.getElementById('progress').textContent.startsWith('Exam {place + 1} ')")
+        video = "document.getElementById('video')"  # a copy is made first of what no browser plays
+        wait(browser, f"{video}.src.endsWith('media/{place}') && {video}.readyState >= 2")
         wait(browser, "document.getElementById('wait').hidden")
         yield text(browser, "#who").rpartition(" ")[2]
 
