@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from siming_tasks.benchmark.parsing.json_values import Group, Value
+from siming_tasks.benchmark.parsing.json_values import Group, Value, read_json
 from siming_tasks.benchmark.parsing.steps import MAX_KEY, Reading, StepNames, key_name, read_value, words
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.types import Answer
@@ -20,31 +20,50 @@ _BESIDE = frozenset(["final", "awarded", "step", "steps", "最终"])  # words th
 _HOLDERS = frozenset(
     [
         *("answer", "answers", "final_answer", "result", "results", "evaluation", "evaluations", "assessment"),
-        *("response", "output", "json", "data", "items", "steps", "parameters", "arguments"),
+        *("response", "output", "json", "data", "items", "steps", "parameters", "arguments", "input", "function"),
+        *("function_call", "tool_calls"),
     ]
 )
 """Keys of what may hold answers."""
 STEP_KEYS = frozenset(["step_id", "id", "step", "step_name", "name", "步骤"])
 """Keys of the step that an object speaks of."""
 _SCALE_WORDS = frozenset(["max", "maximum", "scale", "满分"])  # words of the keys that name a scale
-DEEPEST = 8  # objects within each other that are looked at
+_ASIDE = re.compile(
+    r"\b(?:for (?:example|instance)\b|e\.g\.|(?:ideal|perfect|flawless|hypothetical) (?:\w+ )?(?:trainee|student"
+    r"|candidate|performance|run|exam|case|scores?)\b)|例如|比如|示例|理想"
+    r"|\b(?:example|sample|maximum|confidence|满分|置信度)(?: \w{1,20})?\W{0,9}$",
+    re.IGNORECASE,
+)
+_LATER = re.compile(
+    r"correct|revis|updat|chang|final|answer|instead|actual|\bnew\b|更正|修正|修改|更新|最终", re.IGNORECASE
+)
+"""Words of the line before an object behind the answer: it is no later answer; a bare one is."""
+_NUMBER = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4})?")
 _Readings = dict[str, Reading]
 
 
-def read_answers(groups: Sequence[Group], names: StepNames, answer: Answer, abstain: bool) -> dict[str, Reading]:
-    """Step id -> reading; a later object's replaces an earlier one's.
+def read_answers(
+    text: str, groups: Sequence[Group], names: StepNames, answer: Answer, abstain: bool
+) -> tuple[_Readings, int]:
+    """Step id -> reading, of the objects of a text in their order; and where the last one ends that gave one.
 
-    A bare ``{id: value}`` counts where no other object has the key that was asked for. Of a text that ends inside an
-    object only this one counts: it may have replaced the others.
+    A later object replaces what it says; one that is never closed, what it says completely. A bare ``{id: value}``
+    counts where no other object has the key that was asked for, and behind one that has.
     """
-    reader = _Reader(names, answer, abstain)
-    found = [reader.read(group) for group in groups]
-    any_asked = any(asked for asked, _ in found)
-    several = [bare | asked if asked or not any_asked else {} for asked, bare in found]
-    readings: dict[str, Reading] = {}
-    for each in several if not groups or groups[-1].closed else several[-1:]:
-        readings |= {name: reading for name, reading in each.items() if reading != "absent" or name not in readings}
-    return readings
+    reader, readings, any_asked, before, end = _Reader(names, answer, abstain), _Readings(), False, 0, 0
+    for group in groups:
+        asked, bare = reader.read(group)
+        intro = text[before : group.start].replace("```json", "").strip("` \n").rpartition("\n")[2][-MAX_KEY:]
+        before, is_bare = group.end, any_asked and not asked
+        if readings and (_ASIDE.search(intro) or (is_bare and intro and not _LATER.search(intro))):
+            continue
+        if asked and not any_asked:
+            any_asked, readings = True, {}
+        for name, reading in (bare | asked).items():
+            only_new = reading == "absent" or (isinstance(reading, str) and (is_bare or not group.closed))
+            if not (only_new and name in readings):
+                readings[name], end = reading, group.end
+    return readings, end
 
 
 @dataclass
@@ -57,10 +76,10 @@ class _Reader:
     def read(self, group: Group) -> tuple[_Readings, _Readings]:
         """The readings of an outermost object: under the key that was asked for, and under a step's name alone."""
         self.asked, bare = {}, _Readings()
-        self._walk(group, None, bare, (), DEEPEST)
+        self._walk(group, None, bare, ())
         return self.asked, bare
 
-    def _walk(self, group: Group, step: RubricStep | None, here: _Readings, tops: Sequence[float], depth: int) -> None:
+    def _walk(self, group: Group, step: RubricStep | None, here: _Readings, tops: Sequence[float]) -> None:
         """Read a group under the key of ``step``; None: under no step's.
 
         Values under a step's name alone belong to ``here``; ``tops`` are the maxima that the objects around it name.
@@ -74,19 +93,20 @@ class _Reader:
             return
         if told:
             step = self._owner(named, step) if named else self.names.steps[0] if is_clip else step
-            if step is not None and group.closed:  # else what is cut off might say which step, or which scale
-                for said in told:
-                    _put(self.asked, step, self._read(said, step, tops))
+            for said in told if step is not None else ():
+                _put(self.asked, step, self._read(said, step, tops))
             return
         for key, value in entries:
             owner = self.names.find(key)
             if owner is not None and not isinstance(value, Group):
                 _put(here, owner, self._read(value, owner, tops))
-            elif isinstance(value, Group) and depth:
+                continue
+            holds = bool(key) and (key_name(key) in _HOLDERS or self._is_asked(key))
+            for inner in (value,) if isinstance(value, Group) else read_json(value or "") if holds else ():
                 if owner is not None or not key or self.names.is_skill(key):
-                    self._walk(value, owner or step, here, tops, depth - 1)
-                elif key_name(key) in _HOLDERS or self._is_asked(key):
-                    self._walk(value, step, self.asked, tops, depth - 1)
+                    self._walk(inner, owner or step, here, tops)
+                elif holds:
+                    self._walk(inner, step, self.asked, tops)
 
     def _owner(self, named: Sequence[str | None], step: RubricStep | None) -> RubricStep | None:
         """The step that an object names, by its key, id and name; None where they contradict, or name another."""
@@ -110,7 +130,7 @@ class _Reader:
         """The maximum that an entry names: the last number under a key such as ``max_score`` or ``scale``."""
         said = {*words(key[:MAX_KEY])}
         named = bool(said & _SCALE_WORDS) and "total" not in said and self.names.find(key) is None
-        numbers = re.findall(r"[0-9]{1,4}(?:\.[0-9]{1,4})?", value[:MAX_KEY]) if isinstance(value, str) else []
+        numbers = _NUMBER.findall(value[:MAX_KEY]) if isinstance(value, str) else []
         return float(numbers[-1]) if named and numbers else None
 
 

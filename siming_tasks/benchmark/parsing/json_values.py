@@ -13,22 +13,26 @@ from dataclasses import dataclass, field
 BROKEN = None
 """A value that is cut off or has two parts (``"a" or "b"``, ``1,5``)."""
 
-_DEEPEST = 64  # groups within each other
+GAP = "\x03"
+"""In the place of what is left out of a long reply: it ends whatever is open."""
+
+_DEEPEST = 16  # groups within each other
 _OPENING = re.compile(r"""\{(?=\s*(?:\\?["'“{}\[]|\w[\w .-]{0,60}\s*:|//|/\*|\Z))|\[(?=\s{0,99}\{)""")
 """Beginning of an object or a list of objects: a list of bare values is never an answer, ``\\boxed{4}`` is none."""
 _TOKEN = re.compile(
-    r"""(?P<blank> \s+ | \\ (?=[{}\[\]_]) | ```\w* | // [^\n]* | (?<![^\s,]) \# [^\n]* | /\* .*? (?: \*/ | \Z ) )
+    r"""(?P<gap> \x03 )
+      | (?P<blank> \s+ | \\ (?=[{}\[\]_]) | ```\w* | // [^\n]* | (?<![^\s,]) \# [^\n]* | /\* .*? (?: \*/ | (?=\x03) | \Z ) )
       | (?P<mark> [{}\[\]:,] | (?<=["'”0-9}\]]) [：，] )
       | (?P<quote> ["'“] )
-      | (?P<word> (?: [^\s{}\[\]:,"/`\\：，] | (?<!["'”0-9}\]]) [：，] | \\(?![{}\[\]_]) | /(?![/*]) | `(?!``) )+ )
+      | (?P<word> (?: [^\x03\s{}\[\]:,"/`\\：，] | (?<!["'”0-9}\]]) [：，] | \\(?![{}\[\]_]) | /(?![/*]) | `(?!``) )+ )
       | (?P<other> . )""",
     re.VERBOSE | re.DOTALL,
 )
-_ENDS = {mark: re.compile(rf"\\.|[{end}]", re.DOTALL) for mark, end in zip("\"'“", "\"'”", strict=True)}
+_ENDS = {mark: re.compile(rf"\\.|[{end}\x03]", re.DOTALL) for mark, end in zip("\"'“", "\"'”", strict=True)}
 _AFTER_STRING = re.compile(
-    r"""\s* (?: \\?[}\]:：] | \Z | ``` | //|/\* | \# | [,，] \s* (?: [\]}\[{"'“] | -?[0-9] | \w+\s*: | //|/\* | \# | \Z
+    r"""(?<=["'”]) \s* (?: \\?[}\]:：] | \x03 | \Z | ``` | //|/\* | \# | [,，] \s* (?: [\]}\[{"'“] | -?[0-9] | \w+\s*: | //|/\* | \# | \Z
               | (?:true|false|null|None|True|False)\b ) )
-      | [^\S\n]* \n \s* ["'“]""",
+      | (?<=["'”]) [^\S\n]* \n \s* ["'“]""",
     re.VERBOSE,
 )
 
@@ -44,7 +48,8 @@ class Group:
     bracket: str  # "{" or "["
     entries: list[tuple[str | None, Value]] = field(default_factory=list)
     closed: bool = False  # its closing bracket was read
-    end: int = 0  # where it ends in the text
+    start: int = 0  # where it begins in the text
+    end: int = 0
 
 
 Value = Group | str | None
@@ -54,7 +59,8 @@ Value = Group | str | None
 def read_json(text: str) -> list[Group]:
     """The outermost objects and lists of objects of a text, in order.
 
-    One that is never closed comes last; objects that stand in it without a key come before it, on their own.
+    One that is never closed goes up to the end, or to a :data:`GAP`; objects that stand in it without a key come
+    before it, on their own.
     """
     found: list[Group] = []
     position = 0
@@ -111,7 +117,10 @@ class _Reader:
         while self.position < len(self.text):
             token = _TOKEN.match(self.text, self.position)
             assert token is not None  # any character is a token
-            kind, written, self.position = token.lastgroup, token[0], token.end()
+            kind, written = token.lastgroup, token[0]
+            if kind == "gap":
+                break
+            self.position = token.end()
             parts = self.stack[-1].parts if self.stack else []
             if kind == "mark":
                 if (whole := self._mark(written)) is not None:
@@ -126,6 +135,9 @@ class _Reader:
         """A string; it ends at a quote behind which JSON can go on."""
         start = self.position
         for mark in _ENDS[quote].finditer(self.text, start):
+            if mark[0] == GAP:
+                self.position = mark.start()
+                return BROKEN
             if len(mark[0]) == 1 and _AFTER_STRING.match(self.text, mark.end()):
                 self.position = mark.end()
                 return Quoted(_unescaped(self.text[start : mark.start()]))
@@ -138,7 +150,7 @@ class _Reader:
             if len(self.stack) == _DEEPEST:  # nothing that means anything
                 self.position = len(self.text)
                 return None
-            self.stack.append(_Open(Group(mark)))
+            self.stack.append(_Open(Group(mark, start=self.position - 1)))
             self.open[mark] += 1
         elif mark in ",，":
             self.stack[-1].end_entry()

@@ -60,6 +60,7 @@ class Parsed(ShortRepr):
     # name of a detail -> step id -> what the reply states of it, for every step for which it can be read; only the
     # details that were asked for (:mod:`siming_tasks.benchmark.tasks.answer_formats`)
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    left_out: int = 0  # characters in the middle of a long answer that were not read
 
 
 def format_answers(

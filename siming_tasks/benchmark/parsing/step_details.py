@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.benchmark.parsing.json_answers import DEEPEST, STEP_KEYS
+from siming_tasks.benchmark.parsing.json_answers import STEP_KEYS
 from siming_tasks.benchmark.parsing.json_values import Group, Value
 from siming_tasks.benchmark.parsing.steps import StepNames, fold, key_name, words
 from siming_tasks.benchmark.rubrics import RubricStep
@@ -35,14 +35,12 @@ def read_step_details(groups: Iterable[Group], names: StepNames, detail: StepDet
     found: dict[str, Any] = {}
     for group in groups:
         stated: _Stated = {}
-        _walk(group, names.steps[0] if len(names.steps) == 1 else None, names, detail, stated, DEEPEST)
+        _walk(group, names.steps[0] if len(names.steps) == 1 else None, names, detail, stated)
         found |= {name: values.pop() if len(values) == 1 else None for name, values in stated.items()}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _walk(
-    group: Group, step: RubricStep | None, names: StepNames, detail: StepDetail, stated: _Stated, depth: int
-) -> None:
+def _walk(group: Group, step: RubricStep | None, names: StepNames, detail: StepDetail, stated: _Stated) -> None:
     for key, value in group.entries:
         if isinstance(value, str) and key is not None and key_name(key) in STEP_KEYS:
             step = names.find(value)
@@ -53,8 +51,8 @@ def _walk(
             owners = [(named, inner) for name, inner in apart if name and (named := names.find(name)) is not None]
             for named, written in owners or ([(step, value)] if step is not None else []):
                 stated.setdefault(named.id, set()).add(detail.read(written, named))
-        elif isinstance(value, Group) and depth:
-            _walk(value, owner or step, names, detail, stated, depth - 1)
+        elif isinstance(value, Group):
+            _walk(value, owner or step, names, detail, stated)
 
 
 TimeSpans = tuple[tuple[float, float], ...]
@@ -64,10 +62,11 @@ MAX_SPANS = 64  # parts that one answer may name
 
 _TIME = (
     r"(?:(?P<{0}m>[0-9]{{1,3}}):(?=[0-9]{{2}}(?![0-9])))?"
-    r"(?P<{0}s>[0-9]{{1,6}}(?:\.[0-9]{{1,20}})?)\s*(?:s|sec|secs|seconds?|秒)?"
+    r"(?P<{0}s>[0-9]{{1,6}}(?:\.[0-9]{{1,20}})?)\s{{0,9}}(?:s|sec|secs|seconds?|秒)?"
 )
 _RANGE = re.compile(
-    rf"\[?\s*{_TIME.format('a')}\s*(?:-|–|—|~|to|until|,|至|到)\s*{_TIME.format('b')}\s*\]?", re.IGNORECASE
+    rf"\[?\s{{0,9}}{_TIME.format('a')}\s{{0,9}}(?:-|–|—|~|to|until|,|至|到)\s{{0,9}}{_TIME.format('b')}\s{{0,9}}\]?",
+    re.IGNORECASE,
 )
 
 

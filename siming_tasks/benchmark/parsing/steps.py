@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from siming_tasks.benchmark.parsing.parsed_reply import ABSTAINED, NOT_VISIBLE
 from siming_tasks.benchmark.rubrics import RubricStep
@@ -15,17 +16,19 @@ Reading = float | str
 """Points, or 1.0 for incorrect and 0.0 for correct; else a reason of ``MISSING`` or ``abstained``."""
 
 MAX_KEY, MAX_VALUE = 300, 300  # characters of a longer text are an explanation
+MARKS = re.compile(r"[\W_]{0,20}")
 _WORD = re.compile(r"[^\W\d_]+|[0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAXIMUM = re.compile(
-    r"[(\[]?\s*(?:maximum|max\.?|满分|out of)\s*:?\s*(?P<top>[0-9]{1,4}(?:\.[0-9]+)?)\s*(?:points?|分)?"
-    r"(?:, half points allowed)?\s*[)\]]?\s*$"
+    r"[(\[]?\s?(?:maximum|max\.?|满分|out of)\s?:?\s?(?P<top>[0-9]{1,4}(?:\.[0-9]{1,4})?)\s?(?:points?|分)?"
+    r"(?:, half points allowed)?\s?[)\]]?\s?$"
 )
 _ANY_ID = re.compile(
-    r"[\W_]{0,9}(?:[0-9]{1,2}[.)]\s)?\W{0,9}(?:(?:step|步骤)[\W_]{1,9})?"
+    r"(?:[0-9]{1,2}[.)]\W{1,9})?(?:(?:step|步骤)[\W_]{1,9})?"
     r"(?P<id>(?!step|frame|clip|video|part)[^\W\d_]{2,16}[_-][0-9]{1,3})(?![0-9])"
 )
 """A text that begins with an id as rubrics write them, of a step that was asked about or of another."""
+_BESIDE_ID = re.compile(r"[\])]?\s?(?:\([^()]*\)|[\u4e00-\u9fff]\w*)?")
 _Words = tuple[str, ...]
 
 
@@ -82,32 +85,31 @@ class StepNames:
         if len(named) != 1:
             return None
         before, after = title[: named[0].start()].rstrip(), title[named[0].end() :].strip()
-        begins = not words(before) and re.fullmatch(r"[\])]?\s*(?:\([^()]*\)|[\u4e00-\u9fff]\w*)?", after)
+        begins = not words(before) and _BESIDE_ID.fullmatch(after)
         ends = before[-1:] in ("(", "[") and after in (")", "]")
         return self.find(named[0][0]) if begins or ends else None
 
     def is_other(self, text: str) -> bool:
         """Test whether a text begins with the id of a step that was not asked about."""
-        match = _ANY_ID.match(text)
+        match = _ANY_ID.match(text, MARKS.match(text).end())  # type: ignore[union-attr]
         return match is not None and self.find(match["id"]) is None
 
     def named_in(self, text: str) -> list[str]:
         """The ids of the steps whose ids a text has."""
         return [step.id for match in self._id.finditer(fold(text)) if (step := self.find(match[0])) is not None]
 
-    def one_a_line(self, text: str) -> str:
-        """A folded text in which every step of an enumeration (``cpr_01: 2, cpr_02: 3``) begins a line.
+    def apart(self, line: str) -> list[str]:
+        """The parts of a folded line that enumerates steps (``cpr_01: 2, cpr_02: 3``).
 
-        Where one is but named (``cpr_01, cpr_02: 2``), it is not said whose the value is.
+        Where one is but named (``cpr_01, cpr_02: 2``), it is not said whose the value is: the line stays as it is.
         """
-        first = re.compile(rf"^[\W_]*{self._id.pattern}.*$", re.MULTILINE)
-        following = re.compile(rf"[,;.。]\s*(?=[\[(]?{self._id.pattern})")
-
-        def apart(line: re.Match[str]) -> str:
-            parts = following.split(line[0])
-            return line[0] if any(self.find(part) for part in parts) else "\n".join(parts)
-
-        return first.sub(apart, text)
+        places = [match.start() for match in self._id.finditer(line)]
+        if not places or words(line[: places[0]]):
+            return [line]
+        before = {place: line[max(place - 9, 0) : place].rstrip("[( \t")[-1:] for place in places[1:]}
+        ends = [0, *(place for place, mark in before.items() if mark and mark in ",;.。"), len(line)]
+        parts = [line[start:end].rstrip(" \t,;[(") for start, end in pairwise(ends)]
+        return [line] if any(map(self.find, parts)) else parts
 
     def is_skill(self, key: str) -> bool:
         """Test whether a key is the beginning that ids of one skill share: ``cpr`` of ``cpr_01``."""
@@ -118,7 +120,7 @@ class StepNames:
 def _skills_and_ids(ids: tuple[str, ...]) -> tuple[set[_Words], re.Pattern[str]]:
     """The beginnings that ids share, and a pattern of the ids as replies spell them: ``CPR-01``, ``cpr 1``."""
     named = [words(step) for step in ids]
-    spelt = [r"[\s_-]?".join(f"0*{w}" if w.isdecimal() else re.escape(w) for w in name) for name in named]
+    spelt = [r"[\s_-]?".join(f"0{{0,3}}{w}" if w.isdecimal() else re.escape(w) for w in name) for name in named]
     either = "|".join(sorted(spelt, key=len, reverse=True))
     pattern = re.compile(rf"(?<![a-z0-9_])(?:{either})(?![a-z0-9]|[_-][a-z0-9])")
     return {name[:-1] for name in named} - {()}, pattern
@@ -141,31 +143,32 @@ def _places(named: tuple[tuple[str, str, str], ...]) -> dict[_Words, int | None]
 _NUMBER = r"[0-9]{1,4}(?:\.[0-9]{1,4})?"
 _UNIT = r"(?:points?|pts?\.?|marks?|分)"
 POINTS = (
-    rf"(?P<points>-?{_NUMBER})(?:\s*{_UNIT})?"
-    rf"(?:\s*\(?\s*(?:/|out of|of|max(?:imum)?\.?(?: of)?:?|满分)\s*(?P<top>{_NUMBER})(?:\s*{_UNIT})?\s*\)?)?"
+    rf"(?P<points>-?{_NUMBER})(?:\s?{_UNIT})?"
+    rf"(?:\s?\(?\s?(?:/|out of|of|max(?:imum)?\.?(?: of)?:?|满分)\s?(?P<top>{_NUMBER})(?:\s?{_UNIT})?\s?\)?)?"
 )
-VERDICT = (
-    r"(?P<verdict>(?:performed )?incorrect(?:ly)?|not correct|(?:fully )?correct|performed correctly|不正确|正确|错误)"
-)
-_BESIDE = r"(?:(?:final|my|the|overall|该步骤|本步骤|最终|综合)\s?)*"
-_BEHIND = r"(?:结果)?(?: for (?:this|the) step)?(?: is)?"
+VERDICT = r"(?P<verdict>(?:performed )?incorrect(?:ly)?|not correct|(?:fully )?correct|performed correctly|不正[确確]|正[确確]|错误|錯誤)"
+_BESIDE = r"(?:(?:final|my|the|overall|该步骤|本步[骤驟]|最终|综合)\s?){0,4}"
+_BEHIND = r"(?:[结結]果)?(?: for (?:this|the) step)?(?: is)?"
 TITLES = {
-    "score": rf"{_BESIDE}(?:score|points(?: awarded)?|rating|answer|得分|分数|评分|答案){_BEHIND}",
-    "error": rf"{_BESIDE}(?:verdict|judge?ment|conclusion|answer|判断|判定|结论|答案){_BEHIND}",
+    "score": rf"{_BESIDE}(?:score|points(?: awarded)?|rating|answer|得分|分数|评分|評分|答案){_BEHIND}",
+    "error": rf"{_BESIDE}(?:verdict|judge?ment|conclusion|answer|判断|判斷|判定|结论|結論|答案){_BEHIND}",
 }
 """What a value may be called before it."""
-_REASON = r"(?:\s*(?:[(,;:。\n#]|\.\s|\s-+\s|[–—]|\s(?=because\b|due to\b))(?P<reason>.*))?"
-_TITLE = {answer: re.compile(rf"\A{title}\s*[:=]?\s*") for answer, title in TITLES.items()}
+_REASON = r"(?:\s{0,9}(?:[(,;:。#]|\.\s|(?<=\s)-{1,3}\s|[–—]|(?<=\n)|(?<=\s)(?=because\b|due to\b))(?P<reason>.*))?"
+_TITLE = {answer: re.compile(rf"\A{title}\s{{0,9}}[:=]?\s{{0,9}}") for answer, title in TITLES.items()}
 _POINTS = re.compile(POINTS + _REASON, re.DOTALL)
 _VERDICT = re.compile(VERDICT + _REASON, re.DOTALL)
-_CORRECT = ("correct", "fully correct", "performed correctly", "正确")
+_CORRECT = ("correct", "fully correct", "performed correctly", "正确", "正確")
+_DENIES = re.compile(r"(?:no|none|not|false|否|无|没有)\s{0,3}(?:[,.;:!。]|\s-|\Z)|or\b|或")
+"""Beginning of a reason that is no reason, but takes back its answer or gives another one."""
 _DOUBT = {
-    0.0: re.compile(  # of correct
-        r"\b(?:but|however|except|although|though|not|no|wait|actually|or|if|provided|unless|placeholder|minor"
-        r"|errors?|mistakes?|incorrect(?:ly)?|incomplete|insufficient|partial(?:ly)?|wrong)\b|n't\b|[但除未没不无错误]"
+    0.0: re.compile(  # of correct, the contrasts
+        r"\b(?:but|however|except|although|though|yet|unless|if|provided|wait|actually|placeholder|minor|errors?"
+        r"|mistakes?|incorrect(?:ly)?|incomplete|insufficient|partial(?:ly)?|wrong)\b|\Anot\b|\A不"
+        r"|但|然而|不过|除了|除外|错误|失误|不足|不够"
     ),
-    1.0: re.compile(r"\A(?:no|none|not|yes|false|无|没有|否|是|有)\Z|\b(?:wait|actually)\b"),  # of incorrect
-    None: re.compile(r"\b(?:or|deducted|lost|wait|actually)\b|[扣或]"),  # of points
+    1.0: re.compile(r"\b(?:wait|actually)\b"),  # of incorrect
+    None: re.compile(r"\b(?:deducted|lost|wait|actually)\b|扣"),  # of points
 }
 """Words of a reason that may take back what it is a reason for."""
 MEASURE = re.compile(
@@ -176,9 +179,9 @@ MEASURE = re.compile(
 _MARKS = " \t\r\n*_`'\"“”‘’。.!\\✅❌✓✔✗✘"
 _NO_VALUE = {"", "null", "none", "n/a", "na", "unknown", "-"}
 _ABSTAINS = re.compile(
-    rf"(?!.*(?:[0-9]|correct))(?:{NOT_VISIBLE}|not[_-]visible|不可见)(?: in (?:the|this) \w+)?[\s*_]*(?:[:,(.].*)?",
-    re.DOTALL,
+    rf"(?:{NOT_VISIBLE}|not[_-]visible|不可见)(?: in (?:the|this) \w+)?[\s*_]{{0,9}}(?:[:,(.].*)?", re.DOTALL
 )
+_ANSWERS = re.compile(r"[0-9]|correct")
 
 
 def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = False) -> Reading:
@@ -192,19 +195,21 @@ def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = Fals
     written = fold(text[:MAX_VALUE]).strip(_MARKS)
     if written in _NO_VALUE:
         return "absent"
-    if abstain and _ABSTAINS.fullmatch(written):
+    if abstain and _ABSTAINS.fullmatch(written) and not _ANSWERS.search(written):
         return ABSTAINED
     written = _TITLE[answer].sub("", written).strip(_MARKS)
     match = (_VERDICT if answer == "error" else _POINTS).fullmatch(written)
     if match is None:
         return "unreadable"
     reason = (match["reason"] or "").strip(_MARKS + "()")
+    if _DENIES.match(reason):
+        return "unreadable"
     if answer == "error":
         wrong = float(match["verdict"] not in _CORRECT)
         again = _VERDICT.fullmatch(reason)
         contradicted = again is not None and (again["verdict"] not in _CORRECT) != bool(wrong)
         return "unreadable" if contradicted or _DOUBT[wrong].search(reason) else wrong
-    further = reason[:1].isdecimal() or re.search(r"[0-9]", MEASURE.sub("", reason))
+    further = reason[:1].isdecimal() or any(map(str.isdecimal, MEASURE.sub("", reason)))
     if _DOUBT[None].search(reason) or (match["top"] is None and further):
         return "unreadable"
     value, top = float(match["points"]), match["top"]

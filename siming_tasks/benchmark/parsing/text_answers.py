@@ -5,56 +5,71 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from siming_tasks.benchmark.parsing.json_values import GAP
 from siming_tasks.benchmark.parsing.steps import POINTS, TITLES, VERDICT, Reading, StepNames, fold, read_value
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.types import Answer
 
-MAX_TEXT = 50_000  # characters at the end of a reply that are looked at
-_MARKUP = re.compile(r"\*\*|__|`+|\\text\{|[${}\\]|<\|(?:begin|end)_of_box\|>|</answer>")
-_ANSWER_TAG = re.compile(r"\\boxed\s*\{|<answer>")
-_BULLET = re.compile(r"[\s>#*•+\-]*(?:\(?[0-9]{1,2}[.)]\s+)?")
+_MARKUP = re.compile(r"\*\*|__|`{1,3}|\\text\{|[${}\\]|<\|(?:begin|end)_of_box\|>|</answer>")
+_ANSWER_TAG = re.compile(r"\\boxed\s{0,9}\{|<answer>")
+_BULLET = re.compile(r"[\s>#*•+\-]{0,20}(?:\(?[0-9]{1,2}[.)]\s)?\s{0,9}")
 _SAID = {"score": POINTS, "error": VERDICT}
-_SEPARATOR = re.compile(r"\s*[:=]\s*|\s+(?:[-–—]+|→|->)\s*|\s*[–—]+\s*")
+_VALUE = {answer: re.compile(said) for answer, said in _SAID.items()}
+_TITLE = {answer: re.compile(title) for answer, title in TITLES.items()}
+_AT_END = {
+    answer: re.compile(
+        r"(?:^|[.!?:,;。，]\s{0,3})(?:(?:therefore|thus|so|hence|因此),? ?)?"
+        rf"{title}(?:\s?[:=]\s?|\sis:?\s|[为為是])[\s\"'“]{{0,3}}(?P<said>{_SAID[answer]})"
+        r"[\s\"'”.。!)]{0,9}\Z"
+    )
+    for answer, title in TITLES.items()
+}
+"""A value behind a title that ends a line, such as ``therefore the score is 4``."""
+_SEPARATOR = re.compile(r"[:=]|\s(?:[-–—]{1,3}|→|->)(?=\s)|[–—]")
 _MOST_SEPARATORS = 4
-_NUMBER = r"(?:[0-9]{1,2}[.)] ?)?"
-_BOLD = re.compile(rf"^[ \t]*{_NUMBER}\*\*{_NUMBER}(?!{VERDICT})([^\W\d][^*\n]*)\*\*:?[ \t]*$", re.MULTILINE)
-_HEADING = re.compile(r"\s*#{1,6}\s|\s*(?:-{3,}|_{3,}|\*{3,})\s*\Z|[0-9]{1,2}[.)]\s(?!.*[.!;。；]\s*\Z)")
-"""A heading, a rule, or a numbered title."""
+_HEADING = re.compile(r"\s{0,9}(?:#{1,6}\s|(?:-{3,99}|_{3,99}|\*{3,99})\Z)")
+_NUMBERED = re.compile(r"[0-9]{1,2}[.)]\s")
+"""A heading or a rule, and a numbered title if no sentence ends there."""
 _OF_ALL = re.compile(r"(?:overall|total|final|in (?:summary|conclusion)|summary|conclusion|综合|总|最终|结论)")
-_OF_STEP = re.compile(
-    r"(?:reason|explan|rationale|justif|observ|evidence|analysis|assess|comment|note|理由|依据|说明|观察|分析)"
-)
-"""Beginning of a heading of all steps, and of one within a step's block."""
+"""Beginning of a line about all steps."""
 
 
 def read_text(text: str, names: StepNames, answer: Answer, abstain: bool) -> dict[str, Reading]:
     """Step id -> reading; the last answer of a step counts."""
-    text = _BOLD.sub(lambda title: f"# {title[2]}", fold(text[-MAX_TEXT:]))
-    text = _MARKUP.sub("", _ANSWER_TAG.sub("\nanswer: ", text)).strip()
-    text = re.sub(rf"[ \t:]{{0,9}}\n\s*(?={_SAID[answer]}[ \t.]*(?:\n|\Z))", ": ", text)  # a value on a line of its own
+    lines = _lines(text, answer)
     readings: dict[str, Reading] = {}
-    for step, written in _statements(names.one_a_line(text), names, answer):
+    for step, written in _statements([part for line in lines for part in names.apart(line)], names, answer):
         reading = read_value(written, step, answer, abstain)
         if reading not in ("absent", "unreadable"):
             readings[step.id] = reading
         elif reading == "unreadable":
             readings.setdefault(step.id, reading)
     said = {*readings.values()} - {"unreadable"}
-    if len(names.steps) == 1 and not said and not any(map(names.is_other, text.splitlines())):
+    if len(names.steps) == 1 and lines and not said and not any(map(names.is_other, lines)):
         step = names.steps[0]
-        closing = _at_end(answer).search(text[-300:])
-        for written in (text.partition("\n")[0], closing["said"] if closing else ""):
-            if (reading := read_value(written, step, answer, abstain)) not in ("absent", "unreadable"):
-                readings[step.id] = reading
+        if (reading := read_value(lines[0], step, answer, abstain)) not in ("absent", "unreadable"):
+            readings[step.id] = reading
     return readings
 
 
-def _statements(text: str, names: StepNames, answer: Answer) -> Iterator[tuple[RubricStep, str]]:
+def _lines(text: str, answer: Answer) -> list[str]:
+    """The lines of a text that are not blank, folded, without markup; a value on a line of its own joins the one before."""
+    lines: list[str] = []
+    for line in fold(_ANSWER_TAG.sub("\nanswer: ", text)).splitlines():
+        line = _MARKUP.sub("", line).rstrip()
+        if lines and _VALUE[answer].fullmatch(line.strip(" \t.")):
+            lines[-1] = f"{lines[-1].rstrip(' :')}: {line.strip()}"
+        elif line.strip():
+            lines.append(line)
+    return lines
+
+
+def _statements(lines: list[str], names: StepNames, answer: Answer) -> Iterator[tuple[RubricStep, str]]:
     """Every line or row that is about a step, with what may be its value; most is none."""
-    title, at_end, is_clip = re.compile(TITLES[answer]), _at_end(answer), len(names.steps) == 1
+    title, is_clip = _TITLE[answer], len(names.steps) == 1
     step = names.steps[0] if is_clip else None  # the one that the block is about
     column = None  # of a table, the one whose head says that it has the answers
-    for line in text.splitlines():
+    for line in lines:
         if "|" in line:
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
             owner = next((owner for cell in cells[:3] if (owner := names.find_in(cell)) is not None), None)
@@ -64,28 +79,20 @@ def _statements(text: str, names: StepNames, answer: Answer) -> Iterator[tuple[R
             elif column is not None and column < len(cells):
                 yield owner, cells[column]
             continue
-        heading = _HEADING.match(line) is not None
+        heading = _HEADING.match(line) or (_NUMBERED.match(line) and line[-1] not in ".!;。")
         line = line[_BULLET.match(line).end() :]  # type: ignore[union-attr]
-        own_part = title.match(line) or _OF_STEP.match(line)
-        of_many = _OF_ALL.match(line) or (heading and not own_part) or len({*names.named_in(line)}) > 1
-        if names.is_other(line) or (of_many and not is_clip):
+        of_many = _OF_ALL.match(line) or (heading and not title.match(line)) or len({*names.named_in(line)}) > 1
+        if GAP in line or names.is_other(line) or (of_many and not is_clip):
             step = None  # what follows is about several steps, or about none that was asked
         if (owner := names.find_in(line.rstrip(" :"))) is not None:
             step = owner
             continue
         for mark in list(_SEPARATOR.finditer(line))[:_MOST_SEPARATORS]:
-            key, written = line[: mark.start()], line[mark.end() :]
+            key, written = line[: mark.start()].rstrip(), line[mark.end() :]
             if (owner := names.find_in(key)) is not None:
                 step = owner
                 yield owner, written
             elif step is not None and title.fullmatch(key.strip("\"'* ")):
                 yield step, written
-        if step is not None and (said := at_end.search(line)):
+        if step is not None and (said := _AT_END[answer].search(line)):
             yield step, said["said"]
-
-
-def _at_end(answer: Answer) -> re.Pattern[str]:
-    """A value behind a title that ends a text, such as ``therefore the score is 4``."""
-    opening = r"(?:^|[\n.!?:,;。，]\s*)(?:(?:therefore|thus|so|hence|因此),? ?)?"
-    title = rf"{TITLES[answer]}(?:\s*[:=]\s*|\s+is:?\s+|[为是]\s*)"
-    return re.compile(rf"{opening}{title}[\s\"'“]*(?P<said>{_SAID[answer]})[\s\"'”.。!)]*\Z")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.benchmark.parsing import Parsed, parse_reply
+from siming_tasks.benchmark.parsing.reply import MAX_REPLY
 from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.common.errors import OptionsError
 
@@ -18,6 +19,8 @@ BY_ID = default_rubric().by_id
 FULL = [BY_ID[name] for name in ("cpr_01", "cpr_02", "cpr_03")]
 CLIP = [BY_ID["cpr_11"]]
 ROWS = re.findall(r"^\| (points|verdicts|clip \w+) \| `(.+)` \| (\w+): (.+) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
+IN_CONTRAST: set[str] = set()
+"""Steps whose own words contain a contrast."""
 KEPT = '{"scores": {"cpr_01": 2, "cpr_02": 3, "cpr_03": 3}}'
 
 
@@ -156,7 +159,7 @@ def test_sentences_that_are_no_corrections(words: str) -> None:
         ("**cpr_03**\nScore: 3\n---\nFinal score: 2", "- - 3"), ("### cpr_03\n#### Score\n3", "- - 3"),
         ("### cpr_03\nNot seen.\n\n### cpr_12 Rate\nScore: 2", "- - -"), ("cpr_03\nlate\ncpr_12\nScore: 2", "- - -"),
         ("### cpr_03\nNot seen.\n2. Compression rate\nScore: 2", "- - -"), ("cpr_01, cpr_02: 2", "- - -"),
-        ("**cpr_03**\nNot seen.\n**Compression rate**\nScore: 2", "- - -"), ("CPR-01: 2, cpr 2: 3", "2 3 -"),
+        ("CPR-01: 2, cpr 2: 3", "2 3 -"),
         ("**1. cpr_01**\nScore: 2\n**2. cpr_12**\nScore: 1", "2 - -"), ("cpr_01: Score: 2", "2 - -"),
         ("### cpr_01\n**Reasoning**\nlooks\n**Score**\n2", "2 - -"),
         ("cpr_03\nlate\ncpr_01 and cpr_02\nScore: 2", "- - -"),
@@ -190,7 +193,7 @@ def test_a_line_without_a_value_is_unreadable_unless_another_has_one() -> None:
         ("[cpr_12]\n4", None), ("Step-11: depth\nScore: 4", 4),
         ("[cpr_11]\nUnlike cpr_10 it is late. Score: 4", 4), ("cpr_12: 3\ncpr_11: 4", 4),
         ('{"step_id": "cpr_12", "result": {"score": 4}}', None), ('{"name": "depth", "score": 4}', None),
-        ('{"step": 11, "step_id": "cpr_11", "score": 4}', 4), ('{"score": 4}</think>', 4), ('{“score”：4，}', 4),
+        ('{"step": 11, "step_id": "cpr_11", "score": 4}', 4), ('{“score”：4，}', 4),
         ('{"score": "Score: 4"}', 4), ('Here:\n{\\"score\\":\\n 4}\nBye.', 4), ('a {"score": 4} or less</think>', None),
     ],
 )  # fmt: skip
@@ -227,6 +230,90 @@ def test_an_object_whose_key_id_and_name_contradict_is_unread(reply: str, read_a
     assert read(reply).answers == read_as
 
 
-def test_what_is_cut_off_may_have_replaced_what_was_before() -> None:
-    assert read(f'{KEPT}\nFinal: {{"scores": {{"cpr_01": 1, "cpr_02').answers == {"cpr_01": 1.0}
-    assert read(f"{KEPT}\nFinal: {{").answers == {}
+def test_an_unfinished_object_replaces_only_what_it_says() -> None:
+    assert read(f'{KEPT}\nFinal: {{"scores": {{"cpr_01": 1, "cpr_02"').answers == {
+        "cpr_01": 1,
+        "cpr_02": 3,
+        "cpr_03": 3,
+    }
+    assert read(f'{KEPT}\nFinal: {{"scores": {{"cpr_01": 1, "cpr_02": 2').answers["cpr_02"] == 3, "it may be 2.5"
+    assert read(f"{KEPT}\nFinal: {{").status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ('{"score": 4, "reason": "The', 4), ('{"score": 4', None), ('{"reason": "deep", "score": 4, "step', 4),
+        ('{"score": 4, "step": "cpr_12", "reason": "The', None), ('{"score": 4, "max_score": 10, "reason": "The', None),
+        ('{"score": 4, "step": "cpr_1', None), ('[{"score": 4, "reason": "The', 4),
+    ],
+)  # fmt: skip
+def test_an_entry_of_a_cut_reply_counts_as_soon_as_it_is_complete(reply: str, expected: float | None) -> None:
+    assert read(reply, CLIP).answers == ({} if expected is None else {"cpr_11": expected})
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [KEPT, f"{KEPT}\n", f"```json\n{KEPT}\n```\n\n", f"Here is the answer:\n{KEPT}\n", f"{KEPT}\nThe call came late.\n",
+     json.dumps(json.loads(KEPT), indent=2), '{"cpr_01": 2, "cpr_02": 3, "cpr_03": 3}\n',
+     '{"scores": {"cpr_01": {"score": 2, "why": "seen"}, "cpr_02": {"score": 3}, "cpr_03": {"score": 3, "why": "a"}}}, '],
+)  # fmt: skip
+def test_a_loop_keeps_its_first_answer_at_every_cut(unit: str) -> None:
+    whole = unit.rfind("}") + 1
+    for end in range(whole, 4 * len(unit)):
+        assert read((unit * 4)[:end]).answers == {"cpr_01": 2, "cpr_02": 3, "cpr_03": 3}, (unit * 4)[:end]
+
+
+@pytest.mark.parametrize(
+    ("behind", "third"),
+    [
+        ('Correction: {"cpr_03": 2}', 2), ('{"cpr_03": 2}', 2), ('I change one step: {"scores": {"cpr_03": 2}}', 2),
+        ('Correction: cpr_03 deserves 2.\n{"total": 7}', None), ('{"total": 7}\nWait, cpr_03 was late.', None),
+        ("cpr_03 should be 2.", None), ("cpr_03 should have come before the check.", 3),
+        ('For example, a perfect trainee would get:\n{"scores": {"cpr_03": 2}}', 3), ('Maximum: {"cpr_03": 2}', 3),
+        ('An ideal performance would be {"cpr_03": 2}.', 3), ('Deductions: {"cpr_03": 2}', 3), ('{"cpr_03": 0.9}', 3),
+        ('Timestamps: {"cpr_03": 2}', 3), ('Example:\n```json\n{"scores": {"cpr_03": 2}}\n```', 3),
+    ],
+)  # fmt: skip
+def test_what_comes_behind_the_object_that_answered(behind: str, third: float | None) -> None:
+    assert read(f"{KEPT}\n\n{behind}").answers.get("cpr_03") == third
+
+
+@pytest.mark.parametrize(
+    ("reply", "steps", "count"),
+    [
+        (f"Each step is rated on a scale from 0 to 10:\n{KEPT}", FULL, 0), (f"{KEPT}\nAll scores are out of 100.", FULL, 0),
+        (f"The trainee gets 8 points out of 10.\n{KEPT}", FULL, 3), ("On a 0-10 scale, the score is 4.", CLIP, 0),
+        ("On a 0-5 scale, the score is 4.", CLIP, 1),
+        (f'{{"name": "submit", "arguments": {KEPT}}}', FULL, 3),
+        (f'<tool_call>{{"tool_calls": [{{"function": {{"arguments": {json.dumps(KEPT)}}}}}]}}</tool_call>', FULL, 3),
+    ],
+)  # fmt: skip
+def test_a_declared_scale_and_a_tool_call(reply: str, steps: Any, count: int) -> None:
+    assert len(read(reply, steps).answers) == count
+
+
+def test_no_step_loses_its_verdict_to_the_words_of_the_rubric() -> None:
+    for step in default_rubric().steps:
+        for words in (step.criteria.full, step.requirement, step.criteria.fail):
+            for text in (f"correct - {words}", f"Correct. {words}", f"{step.id}: correct ({words})"):
+                lost = words == step.criteria.fail or step.id in IN_CONTRAST
+                assert lost or read(text, [step], "error").answers == {step.id: 0.0}, text
+            assert read(f"incorrect - {words}", [step], "error").answers == {step.id: 1.0}, words
+
+
+@pytest.mark.parametrize(
+    "reply", ["正确：否", "Correct: no", "correct, but late", "correct - or not", "correct: no, late"]
+)
+def test_what_takes_a_verdict_back(reply: str) -> None:
+    assert read(reply, CLIP, "error").answers == {}
+
+
+def test_of_a_reply_beyond_the_limit_both_ends_are_read() -> None:
+    first, last = '{"scores": {"cpr_01": 2', ', "cpr_02": 1}}'
+    long = f'{first}, "why": "{"so " * MAX_REPLY}"{last}\n{{"cpr_03": 3}}'
+    parsed = read(long)
+    assert (parsed.answers, parsed.left_out) == ({"cpr_01": 2, "cpr_03": 3}, len(long) - MAX_REPLY)
+    assert read(f"cpr_01: 1\n{'so ' * MAX_REPLY}\ncpr_02: 2").answers == {"cpr_01": 1, "cpr_02": 2}
+    assert read(f"### cpr_01\n{'so ' * MAX_REPLY}\nScore: 2").answers == {}, "whose score is in the middle"
+    assert read(KEPT).left_out == 0

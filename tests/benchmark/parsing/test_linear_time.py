@@ -1,0 +1,148 @@
+"""Every expression of the room, and the reader as a whole, take time linear in the text, whatever the text is."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import siming_tasks.benchmark.parsing as room
+from siming_tasks.benchmark.parsing import parse_reply
+from siming_tasks.benchmark.parsing.reply import MAX_REPLY
+from siming_tasks.benchmark.parsing.steps import StepNames
+from siming_tasks.benchmark.rubrics import default_rubric
+
+try:
+    from re import _constants as sre, _parser as sre_parser  # type: ignore[attr-defined]
+except ImportError:  # Python 3.10
+    import sre_constants as sre
+    import sre_parse as sre_parser
+
+STEPS = default_rubric().steps
+MODULES = [importlib.import_module(f"{room.__name__}.{info.name}") for info in pkgutil.iter_modules(room.__path__)]
+SEPARATORS = [
+    *(" ", "\t", "\n", "\r\n", " \n", "* ", "*\n", ":", ":\n", "- ", "—", "|", ", ", ";", ". ", "。", "#", "_", "`", '"', '": "'),
+    *("'", "“", "(", "[", "{", "{ ", "}", "\\", "/", "<", "0", "0 ", "1.\n", "a", "a ", "好"),
+]  # fmt: skip
+
+
+def compiled_in(value: Any) -> Iterator[re.Pattern[str]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict | list | tuple | set | frozenset):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from compiled_in(inner)
+
+
+NAMED = {
+    f"{module.__name__.rpartition('.')[2]}.{name}.{number}": pattern
+    for module in MODULES for name, value in vars(module).items() for number, pattern in enumerate(compiled_in(value))
+} | {"steps.ids": StepNames(STEPS)._id}  # fmt: skip
+PATTERNS = {pattern: name for name, pattern in NAMED.items()}  # each once, where modules share one
+
+
+def test_no_expression_escapes_this_test() -> None:
+    """All are constants of their modules, but the ids of a rubric, which are among ``NAMED``."""
+    for module in MODULES:
+        tree = ast.parse(inspect.getsource(module))
+        for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+            calls = [ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)]
+            used = [call for call in calls if call.startswith("re.") and call != "re.escape"]
+            assert not used or (used, function.name) == (["re.compile"], "_skills_and_ids"), (module, function.name)
+    assert len(PATTERNS) > 40
+
+
+def example(node: Any) -> str:
+    """A short text that a part of an expression matches, look-arounds aside."""
+    operation, value = node
+    if operation in (sre.LITERAL,):
+        return chr(value)
+    if operation is sre.NOT_LITERAL:
+        return "x" if value != ord("x") else "y"
+    if operation is sre.ANY:
+        return "x"
+    if operation is sre.RANGE:
+        return chr(value[0])
+    if operation is sre.IN:
+        return next((c for c in " a0:\n*好" if re.fullmatch(_set(value), c)), "") if value[0][0] is sre.NEGATE else example(value[0])
+    if operation is sre.CATEGORY:
+        name = str(value)
+        return {"DIGIT": "0", "SPACE": " ", "WORD": "a"}[name.rpartition("_")[2]] if "NOT" not in name else ":"
+    if operation is sre.BRANCH:
+        return text_of(value[1][0])
+    if operation is sre.SUBPATTERN:
+        return text_of(value[-1])
+    if operation in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+        return text_of(value[2]) * max(value[0], 1)
+    return ""
+
+
+def _set(members: Any) -> str:
+    """An expression for a negated set: what it leaves out, as text."""
+    out = [example(member) if member[0] is not sre.CATEGORY else {"SPACE": r"\s", "WORD": r"\w", "DIGIT": r"\d"}.get(str(member[1]).rpartition("_")[2], "") for member in members[1:]]
+    return "[^" + "".join(part if part.startswith("\\") else re.escape(part) for part in out) + "]"
+
+
+def text_of(nodes: Any) -> str:
+    return "".join(map(example, nodes))
+
+
+def alternatives(nodes: Any) -> Iterator[str]:
+    """A text for the whole, each alternative of it, and each thing that it repeats."""
+    yield text_of(nodes)
+    for operation, value in nodes:
+        if operation is sre.BRANCH:
+            for branch in value[1]:
+                yield from alternatives(branch)
+        elif operation in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+            yield from alternatives(value[2])
+        elif operation is sre.SUBPATTERN:
+            yield from alternatives(value[-1])
+        elif operation in (sre.ASSERT, sre.ASSERT_NOT):
+            yield from alternatives(value[1])
+
+
+@contextmanager
+def within_a_cpu_second(what: str) -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"more than a CPU second: {what}")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def find_all(pattern: re.Pattern[str], text: str) -> None:
+    for _ in pattern.finditer(text):
+        pass
+
+
+@pytest.mark.parametrize("name", PATTERNS.values())
+def test_an_expression_on_its_own_alternatives(name: str) -> None:
+    pattern = NAMED[name]
+    texts = {text for text in alternatives(sre_parser.parse(pattern.pattern, pattern.flags)) if text}
+    assert texts
+    for text in sorted(texts):
+        for tail in ("", "\x00"):
+            with within_a_cpu_second(f"{name} on {text!r} * 1,000"):
+                find_all(pattern, text * 1_000 + tail)
+
+
+@pytest.mark.parametrize("name", PATTERNS.values())
+def test_an_expression_on_a_megabyte_of_each_separator(name: str) -> None:
+    for text in SEPARATORS:
+        with within_a_cpu_second(f"{name} on 1 MB of {text!r}"):
+            find_all(NAMED[name], text * (1_000_000 // len(text)))
