@@ -90,7 +90,7 @@ def _show_scores(
 
     unread = UnreadReplies(dataset)
     run = read_run(source, dataset, partial=partial, allow=allow, seen=unread.put)
-    note = unread_note(run, unread.all())
+    note = unread_note(unread, run.records)
     scores = score_run(run, options)
     if as_json:
         print_json(scores.to_json(), indent=1)

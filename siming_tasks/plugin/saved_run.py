@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.sanitize import visible
-from siming_tasks.plugin.hooks.results import RECORD, unread_note
+from siming_tasks.plugin.hooks.results import RECORD, note_of_replies
 from siming_tasks.plugin.host import Wrap
 from siming_tasks.plugin.preflight import is_siming_task
 
@@ -168,7 +168,7 @@ def next_step() -> str:
 
 
 def _print_next() -> None:
-    note = unread_note()
+    note = note_of_replies()
     messages = [_MEANING] if _NEXT["report"] or _NEXT[""] else []  # a run without labels has no numbers
     messages += [str(note), next_step()] if note.is_many else [f"{next_step()}\n{note}".rstrip()]
     with suppress(OSError, ValueError):  # nobody is listening any more

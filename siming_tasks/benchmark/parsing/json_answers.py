@@ -17,13 +17,11 @@ _ANSWER_WORDS: Mapping[Answer, frozenset[str]] = {
 }
 """Words of the keys that are asked for."""
 _BESIDE = frozenset(["final", "awarded", "step", "steps", "最终"])  # words that may stand beside them
-_HOLDERS = frozenset(
-    [
-        *("answer", "answers", "final_answer", "result", "results", "evaluation", "evaluations", "assessment"),
-        *("response", "output", "json", "data", "items", "steps", "parameters", "arguments", "input", "function"),
-        *("function_call", "tool_calls"),
-    ]
-)
+_HOLDERS = frozenset([
+    "answer", "answers", "final_answer", "result", "results", "evaluation", "evaluations", "assessment", "response",
+    "output", "json", "data", "items", "steps", "parameters", "arguments", "input", "function", "function_call",
+    "tool_calls",
+])  # fmt: skip
 """Keys of what may hold answers."""
 STEP_KEYS = frozenset(["step_id", "id", "step", "step_name", "name", "步骤"])
 """Keys of the step that an object speaks of."""
@@ -93,8 +91,9 @@ class _Reader:
             return
         if told:
             step = self._owner(named, step) if named else self.names.steps[0] if is_clip else step
-            for said in told if step is not None else ():
-                _put(self.asked, step, self._read(said, step, tops))
+            if step is not None:
+                for said in told:
+                    _put(self.asked, step, self._read(said, step, tops))
             return
         for key, value in entries:
             owner = self.names.find(key)

@@ -21,7 +21,8 @@ _OPENING = re.compile(r"""\{(?=\s*(?:\\?["'“{}\[]|\w[\w .-]{0,60}\s*:|//|/\*|\
 """Beginning of an object or a list of objects: a list of bare values is never an answer, ``\\boxed{4}`` is none."""
 _TOKEN = re.compile(
     r"""(?P<gap> \x03 )
-      | (?P<blank> \s+ | \\ (?=[{}\[\]_]) | ```\w* | // [^\n]* | (?<![^\s,]) \# [^\n]* | /\* .*? (?: \*/ | (?=\x03) | \Z ) )
+      | (?P<blank> \s+ | \\ (?=[{}\[\]_]) | ```\w* | // [^\n]* | (?<![^\s,]) \# [^\n]*
+                 | /\* .*? (?: \*/ | (?=\x03) | \Z ) )
       | (?P<mark> [{}\[\]:,] | (?<=["'”0-9}\]]) [：，] )
       | (?P<quote> ["'“] )
       | (?P<word> (?: [^\x03\s{}\[\]:,"/`\\：，] | (?<!["'”0-9}\]]) [：，] | \\(?![{}\[\]_]) | /(?![/*]) | `(?!``) )+ )
@@ -30,8 +31,8 @@ _TOKEN = re.compile(
 )
 _ENDS = {mark: re.compile(rf"\\.|[{end}\x03]", re.DOTALL) for mark, end in zip("\"'“", "\"'”", strict=True)}
 _AFTER_STRING = re.compile(
-    r"""(?<=["'”]) \s* (?: \\?[}\]:：] | \x03 | \Z | ``` | //|/\* | \# | [,，] \s* (?: [\]}\[{"'“] | -?[0-9] | \w+\s*: | //|/\* | \# | \Z
-              | (?:true|false|null|None|True|False)\b ) )
+    r"""(?<=["'”]) \s* (?: \\?[}\]:：] | \x03 | \Z | ``` | //|/\* | \#
+              | [,，] \s* (?: [\]}\[{"'“] | -?[0-9] | \w+\s*: | //|/\* | \# | \Z | (?:[tT]rue|[fF]alse|null|None)\b ) )
       | (?<=["'”]) [^\S\n]* \n \s* ["'“]""",
     re.VERBOSE,
 )
@@ -59,13 +60,12 @@ Value = Group | str | None
 def read_json(text: str) -> list[Group]:
     """The outermost objects and lists of objects of a text, in order.
 
-    One that is never closed goes up to the end, or to a :data:`GAP`; objects that stand in it without a key come
-    before it, on their own.
+    One that is never closed goes up to the end, or to a :data:`GAP`.
     """
     found: list[Group] = []
     position = 0
     while (opening := _OPENING.search(text, position)) is not None:
-        found += _Reader(text, opening.start()).read()
+        found.append(_Reader(text, opening.start()).read())
         position = found[-1].end
     return found
 
@@ -85,10 +85,7 @@ class _Open:
         if key is None and is_word and entries and entries[-1][0] is not None:
             entries[-1] = (entries[-1][0], BROKEN)  # the rest of `1,5`
         if key is not None or parts:
-            value = _joined(parts)
-            entries.append((key, value))
-            if value is BROKEN:
-                entries += [(None, part) for part in parts if isinstance(part, Group)]
+            entries.append((key, _joined(parts)))
         self.key, self.parts = None, []
 
     def colon(self) -> None:
@@ -110,10 +107,9 @@ class _Reader:
     def __init__(self, text: str, start: int) -> None:
         self.text, self.position = text, start
         self.stack: list[_Open] = []
-        self.open = {"{": 0, "[": 0}  # number of open groups of each shape
 
-    def read(self) -> list[Group]:
-        """The group, and before it what must be read on its own."""
+    def read(self) -> Group:
+        """The group, up to the end of the text where it is never closed."""
         while self.position < len(self.text):
             token = _TOKEN.match(self.text, self.position)
             assert token is not None  # any character is a token
@@ -124,12 +120,17 @@ class _Reader:
             parts = self.stack[-1].parts if self.stack else []
             if kind == "mark":
                 if (whole := self._mark(written)) is not None:
-                    return [whole]
+                    return whole
             elif kind == "quote" and (written == '"' or not parts):
                 parts.append(self._string(written))
             elif kind != "blank":
                 parts.append(written)
-        return self._cut_off()
+        parts = self.stack[-1].parts
+        if parts and isinstance(parts[-1], str) and not isinstance(parts[-1], Quoted):
+            parts[-1] = BROKEN  # an unquoted word may have gone on
+        while self.stack:
+            root = self._pop()
+        return root
 
     def _string(self, quote: str) -> Value:
         """A string; it ends at a quote behind which JSON can go on."""
@@ -151,7 +152,6 @@ class _Reader:
                 self.position = len(self.text)
                 return None
             self.stack.append(_Open(Group(mark, start=self.position - 1)))
-            self.open[mark] += 1
         elif mark in ",，":
             self.stack[-1].end_entry()
         elif mark in ":：":
@@ -159,8 +159,9 @@ class _Reader:
         else:
             # A closing bracket closes what was left open inside; one of a shape that is not open, the innermost group.
             shape = "{" if mark == "}" else "["
-            while self.open[shape] and self.stack[-1].group.bracket != shape:
-                self._pop()
+            if any(opened.group.bracket == shape for opened in self.stack):
+                while self.stack[-1].group.bracket != shape:
+                    self._pop()
             group = self._pop()
             group.closed = True
             return None if self.stack else group
@@ -172,20 +173,9 @@ class _Reader:
         opened.end_entry()
         group = opened.group
         group.end = self.position
-        self.open[group.bracket] -= 1
         if self.stack:
             self.stack[-1].parts.append(group)
         return group
-
-    def _cut_off(self) -> list[Group]:
-        """The text has ended: an unquoted word may have gone on."""
-        parts = self.stack[-1].parts
-        if parts and isinstance(parts[-1], str) and not isinstance(parts[-1], Quoted):
-            parts[-1] = BROKEN
-        while self.stack:
-            root = self._pop()
-        inner = [value for key, value in root.entries if key is None and isinstance(value, Group) and value.closed]
-        return [*(inner if root.bracket == "{" else []), root]
 
 
 def _joined(parts: list[Value]) -> Value:

@@ -143,18 +143,14 @@ def _answer_text(reply: str) -> tuple[str, bool]:
 
     A line of another speaker within the thinking is a thought.
     """
-    text = _first(_TURN.split(reply))
+    text = next(filter(str.strip, _TURN.split(reply)), "")
     thought = _CLOSE.search(text)
     if thought is not None:
         text = text[thought.end() :]
-    text = _first(_SPEAKER.split(text))
+    text = next(filter(str.strip, _SPEAKER.split(text)), "")
     text = text[max((tag.end() for tag in _CLOSE.finditer(text)), default=0) :]
     opening = _OPEN.search(text)
     return (text[: opening.start()], True) if opening else (text, False)
-
-
-def _first(parts: Sequence[str]) -> str:
-    return next(filter(str.strip, parts), "")
 
 
 def _is_refused(text: str, readings: Mapping[str, Reading], steps: Sequence[RubricStep], answer: Answer) -> bool:

@@ -146,7 +146,10 @@ POINTS = (
     rf"(?P<points>-?{_NUMBER})(?:\s?{_UNIT})?"
     rf"(?:\s?\(?\s?(?:/|out of|of|max(?:imum)?\.?(?: of)?:?|满分)\s?(?P<top>{_NUMBER})(?:\s?{_UNIT})?\s?\)?)?"
 )
-VERDICT = r"(?P<verdict>(?:performed )?incorrect(?:ly)?|not correct|(?:fully )?correct|performed correctly|不正[确確]|正[确確]|错误|錯誤)"
+VERDICT = (
+    r"(?P<verdict>(?:performed )?incorrect(?:ly)?|not correct|(?:fully )?correct|performed correctly"
+    r"|不正[确確]|正[确確]|错误|錯誤)"
+)
 _BESIDE = r"(?:(?:final|my|the|overall|该步骤|本步[骤驟]|最终|综合)\s?){0,4}"
 _BEHIND = r"(?:[结結]果)?(?: for (?:this|the) step)?(?: is)?"
 TITLES = {
@@ -162,10 +165,10 @@ _CORRECT = ("correct", "fully correct", "performed correctly", "正确", "正確
 _DENIES = re.compile(r"(?:no|none|not|false|否|无|没有)\s{0,3}(?:[,.;:!。]|\s-|\Z)|or\b|或")
 """Beginning of a reason that is no reason, but takes back its answer or gives another one."""
 _DOUBT = {
-    0.0: re.compile(  # of correct, the contrasts
-        r"\b(?:but|however|except|although|though|yet|unless|if|provided|wait|actually|placeholder|minor|errors?"
-        r"|mistakes?|incorrect(?:ly)?|incomplete|insufficient|partial(?:ly)?|wrong)\b|\Anot\b|\A不"
-        r"|但|然而|不过|除了|除外|错误|失误|不足|不够"
+    0.0: re.compile(  # of correct: a contrast that begins a clause, an error
+        r"(?:\A|[,;.:(!]\s?)(?:but|however|except|although|though|yet|unless|provided|但|然而|不过|除)|\A(?:not|if)\b|\A不"
+        r"|\b(?:wait|actually|placeholder|minor|errors?|mistakes?|incorrect(?:ly)?|incomplete|insufficient|partial(?:ly)?"
+        r"|wrong)\b|但是|错误|失误|不足|不够"
     ),
     1.0: re.compile(r"\b(?:wait|actually)\b"),  # of incorrect
     None: re.compile(r"\b(?:deducted|lost|wait|actually)\b|扣"),  # of points

@@ -26,7 +26,6 @@ _AT_END = {
 }
 """A value behind a title that ends a line, such as ``therefore the score is 4``."""
 _SEPARATOR = re.compile(r"[:=]|\s(?:[-–—]{1,3}|→|->)(?=\s)|[–—]")
-_MOST_SEPARATORS = 4
 _HEADING = re.compile(r"\s{0,9}(?:#{1,6}\s|(?:-{3,99}|_{3,99}|\*{3,99})\Z)")
 _NUMBERED = re.compile(r"[0-9]{1,2}[.)]\s")
 """A heading or a rule, and a numbered title if no sentence ends there."""
@@ -53,7 +52,7 @@ def read_text(text: str, names: StepNames, answer: Answer, abstain: bool) -> dic
 
 
 def _lines(text: str, answer: Answer) -> list[str]:
-    """The lines of a text that are not blank, folded, without markup; a value on a line of its own joins the one before."""
+    """The lines of a text, folded, without markup and blank ones; a value on its own line joins the one before."""
     lines: list[str] = []
     for line in fold(_ANSWER_TAG.sub("\nanswer: ", text)).splitlines():
         line = _MARKUP.sub("", line).rstrip()
@@ -87,7 +86,7 @@ def _statements(lines: list[str], names: StepNames, answer: Answer) -> Iterator[
         if (owner := names.find_in(line.rstrip(" :"))) is not None:
             step = owner
             continue
-        for mark in list(_SEPARATOR.finditer(line))[:_MOST_SEPARATORS]:
+        for mark in _SEPARATOR.finditer(line):
             key, written = line[: mark.start()].rstrip(), line[mark.end() :]
             if (owner := names.find_in(key)) is not None:
                 step = owner

@@ -7,7 +7,6 @@ whole record travels once, under :data:`RECORD`. Aggregators do not depend on th
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,15 +20,15 @@ from siming_tasks.common.files import sha256_json
 from siming_tasks.plugin.hooks.run_context import RUN, Doc, Item
 from siming_tasks.study.results.evaluate_records import evaluate_records
 from siming_tasks.study.results.read_predictions import write_predictions
-from siming_tasks.study.results.unread_replies import EXAMPLES, UNREAD, UnreadNote, unread_reply
+from siming_tasks.study.results.unread_replies import UnreadNote, UnreadReplies, unread_note
 
 logger = logging.getLogger(__name__)
 
 RECORD = "siming_stderr"
 """Key of the record in the samples and of the whole evaluation in the results; the printed table hides ``*_stderr``."""
 
-_STATUSES: dict[str, Counter[str]] = {}  # of the replies of each setting that this process has evaluated
-_EXAMPLES: dict[str, str] = {}  # lines about the first replies that could not be read whole, by request
+_RECORDS: dict[str, Sequence[Record]] = {}  # of each setting that this process has evaluated
+_UNREAD: dict[str, UnreadReplies] = {}  # by the digest of their data set
 
 
 def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
@@ -48,15 +47,13 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         part=doc.get("part", ""),
     )
     record = Record.from_reply(setting.name, doc["video_id"], doc["step_id"] or None, parsed, conditions)
-    if record.status in UNREAD and len(_EXAMPLES) < EXAMPLES:
-        line = unread_reply(record, str(reply or ""), len(opened.steps(doc))).line()
-        _EXAMPLES.setdefault(f"{record.id}/{record.conditions.part}", line)
+    _UNREAD.setdefault(opened.dataset.digest, UnreadReplies(opened.dataset)).put(record, str(reply or ""))
     return {**dict.fromkeys(_metrics_of(setting), _item(record)), RECORD: record.to_json()}
 
 
-def unread_note() -> UnreadNote:
-    """The replies of this process's runs that could not be read whole, with some of them as examples."""
-    return UnreadNote(_STATUSES, list(_EXAMPLES.values()), RUN.options.schema != "off")
+def note_of_replies() -> UnreadNote:
+    """The replies of this process's last data set that a person should know of, with some of them as examples."""
+    return unread_note(list(_UNREAD.values())[-1], _RECORDS) if _UNREAD else UnreadNote({})
 
 
 def _metrics_of(setting: TaskSpec) -> dict[str, bool]:
@@ -116,7 +113,7 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
     records = list(map(Record.from_json, items))
     rows = RUN.evaluate_items(list(map(_item, records)))
     result = evaluate_records(records, dataset, RUN.options, setting, rows=rows)
-    _STATUSES[setting] = Counter(record.status for record in records)
+    _RECORDS[setting] = records
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
         path = folder / f"siming_predictions_{setting}.jsonl"

@@ -113,7 +113,7 @@ def analyze_run(
         tables={name: diagnose_matrix(task_runs[name].panel, run, name, options) for name in names},
         task_runs=task_runs,
         reasons={name: _reasons(run.records[name]) for name in names},
-        warnings=tuple(_warnings(run, settings, unread_note(run, unread.all()))),
+        warnings=tuple(_warnings(run, settings, unread_note(unread, run.records))),
         replies=files.count if files else 0,
         prompts={name: _prompt_fingerprint(run.records[name]) for name in names},
         unread=unread.all(),
@@ -150,7 +150,5 @@ def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]], unread: Unrea
             warnings.append(say("short", setting=name, have=have, asked=asked))
         if failed:
             warnings.append(say("failed", setting=name, failed=failed))
-    if not unread.counts:
-        return warnings
-    note = " ".join([unread.sentence, *unread.remedies()])
-    return [note, *warnings] if unread.is_many else [*warnings, note]
+    note = " ".join(filter(None, [unread.sentence, *unread.remedies()]))
+    return list(filter(None, [note, *warnings] if unread.is_many else [*warnings, note]))

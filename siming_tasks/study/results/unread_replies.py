@@ -1,11 +1,10 @@
-"""Replies that answer less than they were asked: which, how many, and what a user can do about them."""
+"""Replies that answer less than was asked, or at which a person should look: which, how many, and what helps."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from siming_tasks.benchmark.record import Record
 from siming_tasks.benchmark.tasks import TASKS
@@ -13,9 +12,6 @@ from siming_tasks.benchmark.tasks.expected_requests import steps_of
 from siming_tasks.benchmark.tasks.prompting import steps_in_part
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
-
-if TYPE_CHECKING:
-    from siming_tasks.study.results.run import Run
 
 UNREAD = ("unread", "partial", "refused", "truncated", "empty")
 """Statuses of a model's replies that leave steps unanswered, in the order in which they are counted."""
@@ -28,6 +24,10 @@ ENDS = 1_500
 """Characters at each end of a long reply that are kept."""
 LINE = 80
 """Characters of a reply on a line of text."""
+TAIL = 100
+"""Characters at the end of a reply that stood in it before where it ends in a loop."""
+SEVERAL, ALIKE, LOOP = "several", "alike", "loop"
+"""Signs of a reply: it answers several steps, it gives all of them the same answer, it ends in a loop."""
 
 
 @dataclass(frozen=True)
@@ -63,28 +63,50 @@ class UnreadReply:
 
 @dataclass
 class UnreadReplies:
-    """The unread replies of one run, collected while its files are read.
+    """The unread replies of one run, and the signs of all, collected while its files are read.
 
     A failed request has no reply, hence is not among them; a request that was asked again counts with its last reply.
     """
 
     dataset: Dataset
     _by_id: dict[str, UnreadReply] = field(default_factory=dict)
+    _signs: dict[str, tuple[str, Collection[str]]] = field(default_factory=dict)  # by request, its setting and signs
 
     def put(self, record: Record, reply: str | None) -> None:
         """Look at the reply of one record; one that answers everything is not kept."""
         name = "/".join(filter(None, (record.id, record.conditions.part)))
         self._by_id.pop(name, None)
-        if reply is None or record.status not in UNREAD or record.video_id not in self.dataset.by_id:
+        if record.video_id not in self.dataset.by_id:
             return
         every = steps_of(TASKS[record.setting], self.dataset.video(record.video_id), record.step_id)
-        asked = len(steps_in_part(record.conditions.part, every, self.dataset.rubric.skill_of))
-        self._by_id[name] = unread_reply(record, reply, asked)
+        asked = steps_in_part(record.conditions.part, every, self.dataset.rubric.skill_of)
+        is_error = TASKS[record.setting].answer == "error"
+        tops = {step: 1.0 if is_error else self.dataset.rubric.by_id[step].max_score for step in asked}
+        self._signs[name] = record.setting, signs(record.answers, tops, reply or "")
+        if reply is not None and record.status in UNREAD:
+            self._by_id[name] = unread_reply(record, reply, len(asked))
+
+    def signs(self) -> dict[str, Counter[str]]:
+        """By setting, the number of replies with each sign."""
+        found: dict[str, Counter[str]] = {}
+        for setting, several in self._signs.values():
+            found.setdefault(setting, Counter()).update(several)
+        return found
 
     def all(self) -> tuple[UnreadReply, ...]:
         """The replies in the order of the table of tasks, then by id."""
         order = {name: place for place, name in enumerate(TASKS)}
         return tuple(sorted(self._by_id.values(), key=lambda reply: (order[reply.setting], reply.id)))
+
+
+def signs(answers: Mapping[str, float], tops: Mapping[str, float], reply: str) -> set[str]:
+    """The signs of a reply by its answers and the maxima of the asked steps (of a verdict 1), by step id."""
+    found = {LOOP} if -1 < reply.find(reply[-TAIL:]) < len(reply) - TAIL else set()
+    if len(answers) > 1:
+        found.add(SEVERAL)
+        if answers.keys() == tops.keys() and (not any(answers.values()) or answers == tops):
+            found.add(ALIKE)
+    return found
 
 
 def unread_reply(record: Record, reply: str, asked: int) -> UnreadReply:
@@ -104,11 +126,13 @@ class UnreadNote:
         statuses: by setting, the number of replies by status.
         examples: lines about some of them (:meth:`UnreadReply.line`).
         schema: it was asked with a JSON schema of the reply.
+        signs: by setting, the number of replies by sign.
     """
 
     statuses: Mapping[str, Mapping[str, int]]
     examples: Sequence[str] = ()
     schema: bool = False
+    signs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -123,37 +147,48 @@ class UnreadNote:
 
     @property
     def sentence(self) -> str:
-        """The number of replies that could not be read, by setting, in a sentence; empty if there are none."""
+        """The numbers of replies that could not be read and of those with a sign, by setting; empty without any."""
         said = []
         for name, count in self.counts.items():
             counts, total = self.statuses[name], sum(self.statuses[name].values())
             kinds = ", ".join(f"{counts[status]:,} {status}" for status in UNREAD if counts.get(status))
             said.append(f"{name} {count:,} of {total:,} ({count / total:.1%}: {kinds})")
-        return f"Replies that could not be read whole: {'; '.join(said)}." if said else ""
+        whole = f"Replies that could not be read whole: {'; '.join(said)}." if said else ""
+        return " ".join(filter(None, [whole, *self._said_of_signs()]))
+
+    def _said_of_signs(self) -> Iterator[str]:
+        for name, counts in self.signs.items():
+            if alike := counts.get(ALIKE, 0):
+                yield f"{name}: {alike:,} of {counts[SEVERAL]:,} replies give every step the same answer; read some."
+            if loops := counts.get(LOOP, 0):
+                yield f"{name}: {loops:,} {'reply ends' if loops == 1 else 'replies end'} in a loop."
 
     def remedies(self) -> list[str]:
-        """Sentences on what a user can do, for the statuses that there are."""
-        found, there = [], {status for counts in self.statuses.values() for status, count in counts.items() if count}
-        if there & {"unread", "partial", "refused"}:
-            schema = "SIMING_SCHEMA=json holds a model to the form where its class takes a schema"
-            step = "SIMING_ASK=step asks about one step at a time"
-            found.append(f"{step}." if self.schema else f"{schema}; {step}.")
-        if "truncated" in there:
-            found.append("Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).")
-        return found
+        """Sentences on what a user can do about what there is; a clip is about one step already, a loop never ends."""
+        found = []
+        unread = {
+            name for name, counts in self.statuses.items() if any(map(counts.get, ("unread", "partial", "refused")))
+        }
+        loops = sum(counts.get(LOOP, 0) for counts in self.signs.values())
+        if (unread or loops) and not self.schema:
+            found.append("SIMING_SCHEMA=json holds a model to the form where its class takes a schema")
+        if any(TASKS[name].scope == "full" for name in unread):
+            found.append("SIMING_ASK=step asks about one step at a time")
+        if sum(counts.get("truncated", 0) for counts in self.statuses.values()) > loops:
+            found.append("give truncated replies more new tokens (--gen_kwargs max_new_tokens=...)")
+        said = "; ".join(found)
+        return [f"{said[0].upper()}{said[1:]}."] if said else []
 
     def __str__(self) -> str:
-        if not self.counts:
+        if not self.sentence:
             return ""
         return "\n".join([" ".join([self.sentence, *self.remedies()]), *(f"  {line}" for line in self.examples)])
 
 
-def unread_note(run: Run, examples: Sequence[UnreadReply]) -> UnreadNote:
-    """Note of a run, with the first of its unread replies of every setting in turn as examples."""
+def unread_note(unread: UnreadReplies, records: Mapping[str, Sequence[Record]]) -> UnreadNote:
+    """Note of a run's records by setting, with the first of its unread replies of every setting in turn as examples."""
     number = Counter[str]()
-    turns = sorted(examples, key=lambda reply: number.update([reply.setting]) or number[reply.setting])
-    return UnreadNote(
-        {name: Counter(record.status for record in run.records[name]) for name in run.settings},
-        [reply.line() for reply in turns[:EXAMPLES]],
-        any("json" in record.conditions.asking.split() for present in run.records.values() for record in present),
-    )
+    turns = sorted(unread.all(), key=lambda reply: number.update([reply.setting]) or number[reply.setting])
+    schema = any("json" in record.conditions.asking.split() for present in records.values() for record in present)
+    statuses = {name: Counter(record.status for record in present) for name, present in records.items()}
+    return UnreadNote(statuses, [reply.line() for reply in turns[:EXAMPLES]], schema, unread.signs())

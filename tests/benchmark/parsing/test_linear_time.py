@@ -8,7 +8,6 @@ import inspect
 import pkgutil
 import re
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,12 +16,12 @@ import pytest
 
 import siming_tasks.benchmark.parsing as room
 from siming_tasks.benchmark.parsing import parse_reply
-from siming_tasks.benchmark.parsing.reply import MAX_REPLY
 from siming_tasks.benchmark.parsing.steps import StepNames
 from siming_tasks.benchmark.rubrics import default_rubric
 
 try:
-    from re import _constants as sre, _parser as sre_parser  # type: ignore[attr-defined]
+    from re import _constants as sre  # type: ignore[attr-defined]
+    from re import _parser as sre_parser
 except ImportError:  # Python 3.10
     import sre_constants as sre
     import sre_parse as sre_parser
@@ -30,9 +29,10 @@ except ImportError:  # Python 3.10
 STEPS = default_rubric().steps
 MODULES = [importlib.import_module(f"{room.__name__}.{info.name}") for info in pkgutil.iter_modules(room.__path__)]
 SEPARATORS = [
-    *(" ", "\t", "\n", "\r\n", " \n", "* ", "*\n", ":", ":\n", "- ", "—", "|", ", ", ";", ". ", "。", "#", "_", "`", '"', '": "'),
-    *("'", "“", "(", "[", "{", "{ ", "}", "\\", "/", "<", "0", "0 ", "1.\n", "a", "a ", "好"),
+    *(" ", "\t", "\n", "\r\n", " \n", "* ", "*\n", ":", ":\n", "- ", "—", "|", ", ", ";", ". ", "。", "#", "_", "`"),
+    *('"', '": "', "'", "“", "(", "[", "{", "{ ", "}", "\\", "/", "<", "0", "0 ", "1.\n", "a", "a ", "好"),
 ]  # fmt: skip
+SIZES = [30_000, pytest.param(1_000_000, marks=pytest.mark.weekly)]  # a quadratic one takes seconds at either
 
 
 def compiled_in(value: Any) -> Iterator[re.Pattern[str]]:
@@ -73,7 +73,7 @@ def example(node: Any) -> str:
     if operation is sre.RANGE:
         return chr(value[0])
     if operation is sre.IN:
-        return next((c for c in " a0:\n*好" if re.fullmatch(_set(value), c)), "") if value[0][0] is sre.NEGATE else example(value[0])
+        return example(value[0]) if value[0][0] is not sre.NEGATE else _outside(value[1:])
     if operation is sre.CATEGORY:
         name = str(value)
         return {"DIGIT": "0", "SPACE": " ", "WORD": "a"}[name.rpartition("_")[2]] if "NOT" not in name else ":"
@@ -86,10 +86,12 @@ def example(node: Any) -> str:
     return ""
 
 
-def _set(members: Any) -> str:
-    """An expression for a negated set: what it leaves out, as text."""
-    out = [example(member) if member[0] is not sre.CATEGORY else {"SPACE": r"\s", "WORD": r"\w", "DIGIT": r"\d"}.get(str(member[1]).rpartition("_")[2], "") for member in members[1:]]
-    return "[^" + "".join(part if part.startswith("\\") else re.escape(part) for part in out) + "]"
+def _outside(members: Any) -> str:
+    """A character that a negated set leaves in."""
+    spelt = {"SPACE": r"\s", "WORD": r"\w", "DIGIT": r"\d"}
+    out = "".join(spelt[str(value).rpartition("_")[2]] if kind is sre.CATEGORY else re.escape(example((kind, value)))
+                  for kind, value in members)  # fmt: skip
+    return next((letter for letter in " a0:\n*好" if not re.fullmatch(f"[{out}]", letter)), "")
 
 
 def text_of(nodes: Any) -> str:
@@ -141,8 +143,28 @@ def test_an_expression_on_its_own_alternatives(name: str) -> None:
                 find_all(pattern, text * 1_000 + tail)
 
 
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", PATTERNS.values())
-def test_an_expression_on_a_megabyte_of_each_separator(name: str) -> None:
+def test_an_expression_on_nothing_but_separators(name: str, size: int) -> None:
     for text in SEPARATORS:
-        with within_a_cpu_second(f"{name} on 1 MB of {text!r}"):
-            find_all(NAMED[name], text * (1_000_000 // len(text)))
+        with within_a_cpu_second(f"{name} on {size:,} characters of {text!r}"):
+            find_all(NAMED[name], text * (size // len(text)))
+
+
+PIECES = [
+    *("作为一个AI", "i'm sorry, ", "since ", '": "since, ', "user:\n", "assistant:\n", "<s>", "wait, cpr_01\n", "**"),
+    *("correction: ", "cpr_01: 2, ", "cpr_01, ", "[cpr_01] ", "| cpr_01 | 2 |\n", "# cpr_01\n", "score is 4 "),
+    *("should be 2 ", "<think>", "</think>", '{"cpr_01": 1}', '{"scores": {"cpr_01": 1}}', '{"arguments": "{'),
+    *('{"a": "<think>"},', "{/*", '":"', "{}", "[{"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("head", "size"),
+    [("x", 20_000), *(pytest.param(head, 1_000_000, marks=pytest.mark.weekly) for head in ("x", '{"a": ', '{"a": "'))],
+)
+def test_a_reply_of_one_piece_repeated(head: str, size: int) -> None:
+    for text in (*SEPARATORS, *PIECES):
+        for steps, answer in ((STEPS, "score"), (STEPS[:1], "error")):
+            with within_a_cpu_second(f"{head!r} and {size:,} characters of {text!r}"):
+                parse_reply(head + text * (size // len(text)), steps, answer)  # type: ignore[arg-type]

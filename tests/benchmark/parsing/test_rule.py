@@ -19,8 +19,6 @@ BY_ID = default_rubric().by_id
 FULL = [BY_ID[name] for name in ("cpr_01", "cpr_02", "cpr_03")]
 CLIP = [BY_ID["cpr_11"]]
 ROWS = re.findall(r"^\| (points|verdicts|clip \w+) \| `(.+)` \| (\w+): (.+) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
-IN_CONTRAST: set[str] = set()
-"""Steps whose own words contain a contrast."""
 KEPT = '{"scores": {"cpr_01": 2, "cpr_02": 3, "cpr_03": 3}}'
 
 
@@ -36,7 +34,7 @@ def test_the_examples_of_the_page(asked: str, reply: str, status: str, readings:
     found = [words.get(parsed.answers[s.id], f"{parsed.answers[s.id]:g}") if s.id in parsed.answers
              else parsed.missing[s.id] for s in steps]  # fmt: skip
     assert (parsed.status, " ".join(found)) == (status, readings)
-    assert len(ROWS) == 20
+    assert len(ROWS) == 22
 
 
 @pytest.mark.parametrize(
@@ -256,7 +254,7 @@ def test_an_entry_of_a_cut_reply_counts_as_soon_as_it_is_complete(reply: str, ex
     "unit",
     [KEPT, f"{KEPT}\n", f"```json\n{KEPT}\n```\n\n", f"Here is the answer:\n{KEPT}\n", f"{KEPT}\nThe call came late.\n",
      json.dumps(json.loads(KEPT), indent=2), '{"cpr_01": 2, "cpr_02": 3, "cpr_03": 3}\n',
-     '{"scores": {"cpr_01": {"score": 2, "why": "seen"}, "cpr_02": {"score": 3}, "cpr_03": {"score": 3, "why": "a"}}}, '],
+     '{"scores": {"cpr_01": {"score": 2, "why": "seen"}, "cpr_02": {"score": 3}, "cpr_03": {"score": 3}}}, '],
 )  # fmt: skip
 def test_a_loop_keeps_its_first_answer_at_every_cut(unit: str) -> None:
     whole = unit.rfind("}") + 1
@@ -282,7 +280,8 @@ def test_what_comes_behind_the_object_that_answered(behind: str, third: float | 
 @pytest.mark.parametrize(
     ("reply", "steps", "count"),
     [
-        (f"Each step is rated on a scale from 0 to 10:\n{KEPT}", FULL, 0), (f"{KEPT}\nAll scores are out of 100.", FULL, 0),
+        (f"Each step is rated on a scale from 0 to 10:\n{KEPT}", FULL, 0),
+        (f"{KEPT}\nAll scores are out of 100.", FULL, 0),
         (f"The trainee gets 8 points out of 10.\n{KEPT}", FULL, 3), ("On a 0-10 scale, the score is 4.", CLIP, 0),
         ("On a 0-5 scale, the score is 4.", CLIP, 1),
         (f'{{"name": "submit", "arguments": {KEPT}}}', FULL, 3),
@@ -295,10 +294,10 @@ def test_a_declared_scale_and_a_tool_call(reply: str, steps: Any, count: int) ->
 
 def test_no_step_loses_its_verdict_to_the_words_of_the_rubric() -> None:
     for step in default_rubric().steps:
-        for words in (step.criteria.full, step.requirement, step.criteria.fail):
+        for words in (step.criteria.full, step.requirement):
             for text in (f"correct - {words}", f"Correct. {words}", f"{step.id}: correct ({words})"):
-                lost = words == step.criteria.fail or step.id in IN_CONTRAST
-                assert lost or read(text, [step], "error").answers == {step.id: 0.0}, text
+                assert read(text, [step], "error").answers == {step.id: 0.0}, text
+        for words in (step.criteria.full, step.requirement, step.criteria.partial, step.criteria.fail):
             assert read(f"incorrect - {words}", [step], "error").answers == {step.id: 1.0}, words
 
 
@@ -311,7 +310,7 @@ def test_what_takes_a_verdict_back(reply: str) -> None:
 
 def test_of_a_reply_beyond_the_limit_both_ends_are_read() -> None:
     first, last = '{"scores": {"cpr_01": 2', ', "cpr_02": 1}}'
-    long = f'{first}, "why": "{"so " * MAX_REPLY}"{last}\n{{"cpr_03": 3}}'
+    long = f'{first}, "why": "{"so " * MAX_REPLY}"{last}\n{{"scores": {{"cpr_03": 3}}}}'
     parsed = read(long)
     assert (parsed.answers, parsed.left_out) == ({"cpr_01": 2, "cpr_03": 3}, len(long) - MAX_REPLY)
     assert read(f"cpr_01: 1\n{'so ' * MAX_REPLY}\ncpr_02: 2").answers == {"cpr_01": 1, "cpr_02": 2}

@@ -207,10 +207,10 @@ def test_after_prepare_no_hook_decodes_anything(
 
 
 def test_a_run_notes_the_replies_that_it_could_not_read(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results_hook, "_STATUSES", {})
-    monkeypatch.setattr(results_hook, "_EXAMPLES", {})
+    monkeypatch.setattr(results_hook, "_RECORDS", {})
+    monkeypatch.setattr(results_hook, "_UNREAD", {})
     asked = docs("clip_score")
     rows = [hooks.process_results(doc, ['{"score": 0}' if doc is not asked[0] else "No \x1b[2Jidea."]) for doc in asked]
     hooks.evaluation([row["siming_stderr"] for row in rows])
-    note = str(results_hook.unread_note())
+    note = str(results_hook.note_of_replies())
     assert f"clip_score 1 of {len(asked)} (" in note and asked[0]["id"] in note and "\x1b" not in note

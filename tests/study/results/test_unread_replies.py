@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from siming_tasks.benchmark.parsing import parse_reply
+from siming_tasks.benchmark.parsing import Parsed, parse_reply
 from siming_tasks.benchmark.record import Record
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.tasks.expected_requests import asked_steps
 from siming_tasks.data import Dataset
-from siming_tasks.study.results.unread_replies import ENDS, UnreadNote, UnreadReplies
+from siming_tasks.study.results.unread_replies import ENDS, UnreadNote, UnreadReplies, signs, unread_note
 from tests.records import record_json
 
 
@@ -38,6 +40,10 @@ def test_a_long_reply_keeps_its_ends(exams: Dataset) -> None:
     assert "⟦77,010 characters left out⟧" in cut.reply
 
 
+SCHEMA = "SIMING_SCHEMA=json holds a model to the form where its class takes a schema"
+STEP = "SIMING_ASK=step asks about one step at a time"
+
+
 @pytest.mark.parametrize(
     ("note", "expected", "many"),
     [
@@ -45,8 +51,12 @@ def test_a_long_reply_keeps_its_ends(exams: Dataset) -> None:
         (
             UnreadNote({"clip_score": {"ok": 98, "unread": 1, "refused": 1}}, ["one", "two"]),
             "Replies that could not be read whole: clip_score 2 of 100 (2.0%: 1 unread, 1 refused). "
-            "SIMING_SCHEMA=json holds a model to the form where its class takes a schema; SIMING_ASK=step asks about "
-            "one step at a time.\n  one\n  two",
+            f"{SCHEMA}.\n  one\n  two",
+            False,
+        ),
+        (
+            UnreadNote({"full_score": {"ok": 98, "unread": 2}}),
+            f"Replies that could not be read whole: full_score 2 of 100 (2.0%: 2 unread). {SCHEMA}; {STEP}.",
             False,
         ),
         (  # 3 of 203 together, and three of four exams
@@ -54,6 +64,17 @@ def test_a_long_reply_keeps_its_ends(exams: Dataset) -> None:
             "Replies that could not be read whole: full_score 3 of 4 (75.0%: 3 truncated). "
             "Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).",
             True,
+        ),
+        (  # more tokens do not end a loop
+            UnreadNote({"clip_score": {"truncated": 2}}, signs={"clip_score": {"loop": 2}}),
+            "Replies that could not be read whole: clip_score 2 of 2 (100.0%: 2 truncated). "
+            f"clip_score: 2 replies end in a loop. {SCHEMA}.",
+            True,
+        ),
+        (
+            UnreadNote({"full_score": {"ok": 16}}, signs={"full_score": {"several": 16, "alike": 12}}),
+            "full_score: 12 of 16 replies give every step the same answer; read some.",
+            False,
         ),
     ],
 )
@@ -63,4 +84,40 @@ def test_the_note_counts_by_setting_and_says_what_helps(note: UnreadNote, expect
 
 def test_a_run_that_was_asked_with_a_schema_is_not_told_of_it() -> None:
     note = UnreadNote({"full_score": {"unread": 1, "truncated": 0}}, schema=True)
-    assert str(note).endswith("1 unread). SIMING_ASK=step asks about one step at a time.")
+    assert str(note).endswith(f"1 unread). {STEP}.")
+
+
+@pytest.mark.parametrize(
+    ("answers", "reply", "expected"),
+    [
+        ({"a": 0, "b": 0}, "", {"several", "alike"}), ({"a": 2, "b": 3}, "", {"several", "alike"}),
+        ({"a": 0, "b": 3}, "", {"several"}), ({"a": 2}, "", set()), ({}, "", set()),
+        ({"a": 1, "b": 1}, "", {"several"}),  # of two and of three points
+        ({}, '{"score": 3}\n' * 20 + '{"sc', {"loop"}), ({}, '{"score": 3}', set()), ({}, "x" * 100, set()),
+        ({}, "x" * 101, {"loop"}),
+        ({}, "".join(map(str, range(200))), set()),
+    ],
+)  # fmt: skip
+def test_the_signs_that_no_list_of_words_can_see(answers: dict[str, float], reply: str, expected: set[str]) -> None:
+    assert signs(answers, {"a": 2.0, "b": 3.0}, reply) == expected
+
+
+def test_one_verdict_for_every_step_is_counted(exams: Dataset) -> None:
+    kept = UnreadReplies(exams)
+    steps = asked_steps(TASKS["full_error"], exams.videos[0])
+    for verdict in (0.0, 1.0):
+        record = record_json("full_error", exams.videos[0].video_id, None, Parsed("ok", dict.fromkeys(steps, verdict)))
+        kept.put(Record.from_json(record), "{}")
+        assert kept.signs() == {"full_error": {"several": 1, "alike": 1}}, "the last reply to a request counts"
+
+
+def test_examples_come_from_every_setting(exams: Dataset) -> None:
+    kept, records = UnreadReplies(exams), dict[str, list[Record]]()
+    step = exams.videos[0].applicable[0].step_id
+    for setting in ("clip_score", "clip_error"):
+        for video in exams.videos[:4]:
+            row = record_json(setting, video.video_id, step, Parsed("unread", {}, {step: "absent"}))
+            records.setdefault(setting, []).append(Record.from_json(row))
+            kept.put(records[setting][-1], "No idea.")
+    note = unread_note(kept, records)
+    assert [line.split("/")[0] for line in note.examples] == ["clip_score", "clip_error", "clip_score"]
