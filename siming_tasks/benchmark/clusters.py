@@ -45,7 +45,7 @@ def clusters_of(exams: Exams, unit: UnitChoice = "auto") -> Clusters:
             :data:`siming_tasks.benchmark.metrics.thresholds.FEWEST`.
 
     Raises:
-        DataError: the data set does not state the unit; or as :func:`siming_tasks.data.exams.read_pairs`.
+        DataError: the data set does not state the unit; or as :func:`siming_tasks.data.dataset.read_pairs`.
     """
     ties = _ties(exams)
     stated = tuple(name for name in UNITS if name == "video" or ties[name])

@@ -10,7 +10,7 @@ from siming_tasks.benchmark.clusters import clusters_of
 from siming_tasks.benchmark.exams import Exams
 from siming_tasks.benchmark.metrics import Rows, ScoreMatrix, evaluate
 from siming_tasks.benchmark.record import Record, distinct_records
-from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.tasks import TASKS, setting_named
 from siming_tasks.benchmark.tasks.answer_formats import FormatInputs
 from siming_tasks.benchmark.tasks.expected_requests import expected_ids, expected_requests, record_id, steps_of
 from siming_tasks.benchmark.types import CONSENSUS, UnitChoice
@@ -32,7 +32,7 @@ def score(
     Args:
         records: of one judge; those of other tasks are ignored.
         exams: with the labels.
-        task: name of the task, as in :data:`siming_tasks.benchmark.tasks.TASKS`.
+        task: name of the task, ``full_score`` or ``siming_full_score``.
         rater: whose points are the reference.
         mapping: how points become the labels of kappa.
         cluster: what is left out for intervals (:func:`siming_tasks.benchmark.clusters.clusters_of`).
@@ -43,6 +43,7 @@ def score(
         The rows of :func:`siming_tasks.benchmark.metrics.evaluate`, then those of the task's answer format.
 
     Raises:
+        OptionsError: there is no such task.
         DataError: a record names a video that the exams lack, or the exams do not state ``cluster``.
 
     Example:
@@ -56,6 +57,7 @@ def score(
         >>> print(score(records, Exams(rubric, videos), "clip_score").one("answered", "all steps", "qwk"))
         0.854 [-0.675, 1.000]
     """
+    task = setting_named(task)
     distinct, _ = distinct_records(record for record in records if record.setting == task)
     matrix = build_score_matrix(distinct, exams, task, rater, cluster=cluster, asked=asked)
     rows, answer_format = evaluate(matrix, mapping=mapping), TASKS[task].answer_format

@@ -1,113 +1,87 @@
-"""Claims of the paper as numbers: totals against steps, full video against clip, points against verdicts."""
+"""Claims: what a test allows to be said of a difference. Ranks, sentences, pages and boards follow from these alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
-import numpy as np
-
-from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, TotalsCorrelation, select
-from siming_tasks.benchmark.metrics.classification import ratio
-from siming_tasks.benchmark.metrics.correlation import totals
-from siming_tasks.benchmark.metrics.estimate import Rows
-from siming_tasks.benchmark.metrics.jackknife import Counted, jackknife
+from siming_tasks.benchmark.metrics.estimate import Estimate
+from siming_tasks.benchmark.metrics.jackknife import p_of_t
 from siming_tasks.benchmark.metrics.reasons import Reason
-from siming_tasks.benchmark.metrics.score_matrix import FloatArray, ScoreMatrix
-from siming_tasks.common.choices import LabelMapping
-from siming_tasks.study.analysis.pairs import aligned, as_points, kappa, paired_rows, same_answer, side_by_side
-from siming_tasks.study.analysis.tables import TableText, table_row
+from siming_tasks.benchmark.metrics.thresholds import ALPHA, NOISE
+from siming_tasks.study.words import reason, say
 
-_METRICS = {key: CATALOGUE[key].label for key in select(compared=True)}
-
-TABLES: Mapping[str, TableText] = {
-    "totals and steps": TableText(
-        "Totals against steps",
-        "Correlation of totals with {reference}, the correlation that the agreement on the steps implies if errors are "
-        "independent, and the excess: above 0 an overall impression, below 0 errors that pile up within a video.",
-        {"plcc": "PLCC", "implied": "implied by the steps", "excess": "excess"},
-    ),
-    "full video and clip": TableText(
-        "Full video against clip",
-        "One judge against {reference} on the steps that both settings asked about, in the same videos, a missing "
-        "answer counting as full points or correct; differences are paired.",
-        _METRICS,
-    ),
-    "points and verdicts": TableText(
-        "Points against verdicts",
-        "The verdicts that one judge's points imply and those that it gave: with each other where it answered both, "
-        "and each against {reference}, a missing answer counting as correct.",
-        {"kappa": "kappa", "same": "the same", **{key: _METRICS[key] for key in select("error", compared=True)}},
-    ),
-}
+Kind = Literal["as good", "better", "worse", "open", "not tested"]
+NO_MODEL: Mapping[str, str] = {"reference": say("reference judge"), "supervised": say("supervised")}
+"""Roles of judges that are never ranked or tested beside models, with the reason."""
 
 
-def totals_and_steps(matrix: ScoreMatrix) -> Rows:
-    """Table ``totals and steps`` of a judge; none for verdicts, which have no totals."""
-    if matrix.answer != "score":
-        return Rows()
-    plcc, implied = (jackknife(each, matrix) for each in (TotalsCorrelation(ranks=False), implied_by_steps(matrix)))
-    rows = table_row("totals and steps", "judge", {"plcc": plcc, "implied": implied})
-    return rows + table_row("totals and steps", "judge", {"excess": plcc - implied}, tested=True)
+@dataclass(frozen=True)
+class Claim:
+    """The claim about one difference, first minus second.
 
-
-def implied_by_steps(matrix: ScoreMatrix) -> Counted:
-    """Correlation of the totals that the agreement on the steps implies: ``r g / sqrt(1 - r^2 + r^2 g^2)``.
-
-    r is the correlation of points around each step's mean, pooled over the steps. g^2 is the variance of the
-    reference's totals (in points) over the sum of the steps' variances; above 1 if good trainees are good throughout.
-    It is the correlation of the totals of a judge that follows every step equally well and errs independently. NaN
-    where a side does not vary.
+    Attributes:
+        kind: ``as good`` (within the margin, which is asked first), ``better``, ``worse``, ``open`` or ``not tested``.
+        estimate: the difference that decided it.
+        why: the reason of ``not tested``; empty otherwise.
+        p_margin: larger p of the two one-sided tests against the margin; None without a margin or a test.
     """
-    both = matrix.counted & matrix.answered
-    x, y = (np.where(both, side, 0.0) for side in (matrix.reference, matrix.predicted))
-    total = totals(matrix)[0] * matrix.max_score[matrix.counted.any(axis=0)].sum()
-    whole = np.stack([~np.isnan(total), np.nan_to_num(total), np.nan_to_num(total) ** 2], axis=1)
-    products = np.stack([(a * b).sum(axis=1) for a, b in ((x, x), (y, y), (x, y))], axis=1)
-    counts = np.concatenate([whole, products, both, x, y, x * x], axis=1)
 
-    def implied(sums: FloatArray) -> FloatArray:
-        number, mean, square, xx, yy, xy = np.moveaxis(sums[..., :6], -1, 0)
-        n, of_x, of_y, of_xx = np.split(sums[..., 6:], 4, axis=-1)
-        n = np.maximum(n, 1)
-        of_steps = (of_xx / n - (of_x / n) ** 2).sum(axis=-1)
-        xx, yy, xy = (
-            p - (a * b / n).sum(axis=-1) for p, a, b in ((xx, of_x, of_x), (yy, of_y, of_y), (xy, of_x, of_y))
-        )
-        scale = np.sqrt(np.where(np.minimum(xx, yy) > 1e-9, xx * yy, 0.0))  # 1e-9: rounding, not variation
-        r, g = ratio(xy, scale), np.sqrt(np.maximum(ratio(square / number - (mean / number) ** 2, of_steps), 0.0))
-        return r * g / np.sqrt(1 - r**2 + (r * g) ** 2)
+    kind: Kind
+    estimate: Estimate
+    why: str = ""
+    p_margin: float | None = None
 
-    why = "The reference or the judge does not vary: 0/0."
-    return Counted(lambda m: counts, implied, lambda sums: why if sums.any() else Reason.NOTHING_ANSWERED)
+    @property
+    def in_every_exam(self) -> bool:
+        """True where the difference is the same without any cluster: it is no matter of which exams were drawn."""
+        return self.estimate.p is not None and self.estimate.low is None
 
 
-def full_video_and_clip(full: ScoreMatrix, clip: ScoreMatrix, *, mapping: LabelMapping = "absolute") -> Rows:
-    """Table ``full video and clip``: one judge in both settings, and the clip minus the full video.
+def claim_of(found: Estimate, margin: float | None = None) -> Claim:
+    """Claim that a tested difference allows, at the level .05 (after Holm's correction where there is one).
 
-    Raises:
-        DataError: they share no video or step, or are held against different labels.
+    Args:
+        found: the difference.
+        margin: difference that counts as none; None: no difference does.
     """
-    names, metrics = ("full video", "clip", "clip - full video"), select(full.answer, compared=True)
-    a, b = aligned(full, clip)
-    return paired_rows("full video and clip", names, a, b, metrics, ranked=True, mapping=mapping)
+    if found.p is None or found.value is None:
+        return Claim("not tested", found, reason(found))
+    p_margin = None
+    if margin is not None and found.stderr is not None and found.stderr > NOISE:
+        sides = [(margin + sign * found.value) / found.stderr for sign in (1, -1)]
+        p_margin = max(p_of_t(lead, found.clusters - 1) for lead in sides)
+        if p_margin <= ALPHA:
+            return Claim("as good", found, p_margin=p_margin)
+    p = found.p if found.p_holm is None else found.p_holm
+    kind: Kind = "open" if p > ALPHA else "better" if found.value > 0 else "worse"
+    return Claim(kind, found, p_margin=p_margin)
 
 
-def points_and_verdicts(points: ScoreMatrix, verdicts: ScoreMatrix) -> Rows:
-    """Table ``points and verdicts``: the verdicts that a judge's points imply and those that it gave.
+def least_sure(leads: Mapping[str, Estimate]) -> str:
+    """Name of the lead that decides whether all are above 0: the one with the lowest lower end.
 
-    Points below the maximum imply "wrong".
-
-    Raises:
-        DataError: they share no video or step, or are held against different labels.
+    One that cannot be tested is the least sure of all; one that no cluster changes is as sure as its value.
     """
-    said = np.where(np.isnan(points.predicted), np.nan, points.predicted_wrong)
-    implied, given = aligned(replace(points, answer="error", predicted=said), verdicts)
-    each_other = side_by_side(given, as_points(implied), as_points(given))
-    nothing = "No step was answered in both settings."
-    statistics = {"kappa": kappa(nothing=nothing), "same": same_answer(nothing)}
-    found = {key: jackknife(each, each_other) for key, each in statistics.items()}
-    rows = table_row("points and verdicts", "with each other", found)
-    names = ("verdicts of the points", "verdicts", "verdicts - verdicts of the points")
-    metrics = select("error", compared=True)
-    return rows + paired_rows("points and verdicts", names, implied, given, metrics, ranked=True)
+
+    def bound(lead: Estimate) -> float:
+        if lead.low is not None:
+            return lead.low
+        return (lead.value or 0.0) if lead.why == Reason.NO_VARIATION else float("-inf")
+
+    return min(leads, key=lambda name: bound(leads[name]))
+
+
+def all_above_0(leads: Iterable[Estimate]) -> bool | None:
+    """True if every lead is above 0 beyond chance; None: one could not be tested.
+
+    A lead that never varies and is not above 0 needs no test.
+    """
+    claims = [claim_of(lead) for lead in leads]
+    if any(claim.kind in ("open", "worse") for claim in claims):
+        return False
+    untested = [claim.estimate for claim in claims if claim.kind == "not tested"]
+    if any(lead.why == Reason.NO_VARIATION and (lead.value or 0.0) <= NOISE for lead in untested):
+        return False
+    return None if untested else True

@@ -21,7 +21,7 @@ from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
-from siming_tasks.study.analysis.claim import NO_MODEL, all_above_0, claim_of, least_sure
+from siming_tasks.study.analysis.claims import NO_MODEL, all_above_0, claim_of, least_sure
 from siming_tasks.study.analysis.pairs import Raters
 from siming_tasks.study.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
 from siming_tasks.study.analysis.tables import TableText
@@ -268,7 +268,7 @@ def compare_judges(
         against: compare every other judge with this one instead of all pairs.
         margin: difference from the physicians that counts as none.
         mapping: how points become labels.
-        roles: of judges that are no models (:data:`siming_tasks.study.analysis.claim.NO_MODEL`): these have values and
+        roles: of judges that are no models (:data:`siming_tasks.study.analysis.claims.NO_MODEL`): these have values and
             intervals, and neither rank nor test, here and so everywhere.
 
     Raises:

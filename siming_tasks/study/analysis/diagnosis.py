@@ -11,13 +11,13 @@ from siming_tasks.benchmark.tasks import TASKS, benchmark_task, setting_named
 from siming_tasks.common.errors import DataError
 from siming_tasks.data.dataset import read_pairs
 from siming_tasks.options import Options
-from siming_tasks.study.analysis.claims import full_video_and_clip, points_and_verdicts, totals_and_steps
 from siming_tasks.study.analysis.compare_runs import rater_points
 from siming_tasks.study.analysis.comparison import compare_judges
 from siming_tasks.study.analysis.disputed import disputed_steps
 from siming_tasks.study.analysis.groups import groups, stated_columns
 from siming_tasks.study.analysis.history import history
 from siming_tasks.study.analysis.inputs import minimal_pairs, run_inputs
+from siming_tasks.study.analysis.paper_claims import full_video_and_clip, points_and_verdicts, totals_and_steps
 from siming_tasks.study.analysis.pass_decisions import PASS_MARK, pass_decisions
 from siming_tasks.study.analysis.sequence import sequential_credit
 from siming_tasks.study.analysis.severity import severity

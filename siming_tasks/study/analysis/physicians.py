@@ -20,7 +20,7 @@ from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE, MARGIN
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import DataError
-from siming_tasks.study.analysis.claim import Claim, claim_of
+from siming_tasks.study.analysis.claims import Claim, claim_of
 from siming_tasks.study.analysis.pairs import Raters, side_by_side
 from siming_tasks.study.analysis.tables import TableText
 from siming_tasks.study.words import say

@@ -11,7 +11,7 @@ from siming_tasks.benchmark.metrics.jackknife import Jackknifed, holm
 from siming_tasks.benchmark.types import CONSENSUS
 
 MODULES = ("comparison", "physicians", "raters", "steps", "disputed", "severity", "history", "sequence",
-           "pass_decisions", "groups", "claims", "inputs", "repeats", "leak_audit", "power")  # fmt: skip
+           "pass_decisions", "groups", "paper_claims", "inputs", "repeats", "leak_audit", "power")  # fmt: skip
 """Modules of :mod:`siming_tasks.study.analysis` that make tables; each has its texts in ``TABLES``."""
 
 

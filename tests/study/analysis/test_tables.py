@@ -13,11 +13,11 @@ import pytest
 from siming_tasks.benchmark.metrics import ScoreMatrix
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.study.analysis import tables
-from siming_tasks.study.analysis.claims import full_video_and_clip, points_and_verdicts, totals_and_steps
 from siming_tasks.study.analysis.disputed import disputed_steps
 from siming_tasks.study.analysis.groups import groups
 from siming_tasks.study.analysis.history import history
 from siming_tasks.study.analysis.inputs import changed_input
+from siming_tasks.study.analysis.paper_claims import full_video_and_clip, points_and_verdicts, totals_and_steps
 from siming_tasks.study.analysis.pass_decisions import pass_decisions
 from siming_tasks.study.analysis.repeats import repeats
 from siming_tasks.study.analysis.sequence import sequential_credit

@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 from siming_tasks.benchmark.metrics import difference, evaluate
 from siming_tasks.benchmark.metrics.catalogue import statistic
 from siming_tasks.common.errors import DataError
-from siming_tasks.study.analysis.claims import full_video_and_clip, points_and_verdicts, totals_and_steps
+from siming_tasks.study.analysis.paper_claims import full_video_and_clip, points_and_verdicts, totals_and_steps
 from tests.study.analysis.exams import check_jackknife, drawn
 
 
