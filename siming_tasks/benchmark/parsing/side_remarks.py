@@ -1,4 +1,4 @@
-"""What is said beside answers and changes them: a refusal, a correction, another scale; three short lists of words."""
+"""Remarks beside answers that change them: a refusal, a correction, another scale; three short lists of words."""
 
 from __future__ import annotations
 
