@@ -96,8 +96,7 @@ def sight(messages: Messages, frames: int) -> Sight | None:
 def _of_file(path: Path, frames: int) -> Sight:
     timeline = read_timeline(path)
     indices = sample_indices(timeline.n_frames, frames)
-    shown = {index: to_rgb(frame) for index, frame in decode(path, timeline, indices.tolist())}
-    return [shown[index] for index in indices.tolist()], timeline.times[indices].astype(np.float32)
+    return [to_rgb(frame) for _, frame in decode(path, timeline, indices)], timeline.times[indices].astype(np.float32)
 
 
 def load(path: Path = WEIGHTS) -> tuple[dict[str, torch.Tensor], dict[str, Any], str]:

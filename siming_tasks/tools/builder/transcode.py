@@ -353,8 +353,7 @@ class _Writer:
         """FFmpeg's filters from the decoder's pictures to ours."""
         import av
 
-        # The matrix stays, the range becomes limited, RGB gets the matrix of its size. FFmpeg 7 takes all grey for full
-        # range: the numbers of what has limited range stay themselves from "full" to "full".
+        # The matrix stays, range becomes limited, RGB gets the matrix of its size; to FFmpeg 7 all grey has full range.
         full, made = (("limited", "full")[it] for it in (colour.full or colour.grey, colour.grey and not colour.full))
         colours = f"out_color_matrix={colour.matrix}:out_range={made}"
         colours = f"in_color_matrix={colour.matrix}:in_range={full}:{colours}" if colour.coded else colours
