@@ -21,8 +21,8 @@ from siming_tasks.common.hosts import host_of, is_here
 class Ask(Protocol):
     """Gets an address or a host before it is sent to, and the host that redirected the request; may raise an error."""
 
-    def __call__(self, address: str, by: str = "", *, proxied: bool = True) -> object:
-        """``proxied``: a proxy of the environment may stand before the address."""
+    def __call__(self, address: str, by: str = "", *, proxied: bool = True, connection: bool = False) -> object:
+        """``proxied``: the environment may name a proxy before the address. ``connection``: no request is known of."""
 
 
 _ASK: list[Ask] = []
@@ -60,9 +60,9 @@ def _replacement(before: Any, wrap: Callable[..., Any]) -> Any:
     return replacement
 
 
-def _ask(address: str, by: str = "", *, proxied: bool = True) -> None:
+def _ask(address: str, by: str = "", *, proxied: bool = True, connection: bool = False) -> None:
     for ask in _ASK:
-        ask(address, by, proxied=proxied)
+        ask(address, by, proxied=proxied, connection=connection)
 
 
 def _send(send: Any, client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -138,4 +138,4 @@ def _ask_connection(address: str) -> None:
     """Ask for a new connection, by the name that was looked up; a proxy for what is encrypted reads no request."""
     proxies = {host_of(proxy) for scheme, proxy in getproxies().items() if scheme in ("https", "all")}
     if address and not is_here(address) and (name := _NAMES.get(address, address)) not in proxies:
-        _ask(name, proxied=False)
+        _ask(name, proxied=False, connection=True)

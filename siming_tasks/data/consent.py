@@ -14,7 +14,6 @@ from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.hosts import host_of, is_here, is_named, read_by
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.media.plain_copy import copy_plain
-from siming_tasks.options import variable
 
 ANY = "any"
 RECORDINGS = "frames, sound or files"
@@ -31,8 +30,8 @@ def recipients(dataset: Dataset) -> tuple[str, ...]:
 
 
 def stated_here(dataset: Dataset) -> tuple[str, ...]:
-    """Hosts that count as here: those that a data set states, and the master of a run over several machines."""
-    return *((dataset.meta.get("consent") or {}).get("here") or ()), host_of(variable("MASTER_ADDR"))
+    """Hosts that count as here, as a data set states them."""
+    return tuple((dataset.meta.get("consent") or {}).get("here") or ())
 
 
 def consent_in_words(dataset: Dataset) -> str:

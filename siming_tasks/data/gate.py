@@ -20,6 +20,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.hosts import host_of, read_by
 from siming_tasks.data import Dataset
 from siming_tasks.data.consent import refuse_host, refuse_without_consent, stated_here
+from siming_tasks.options import variable
 
 logger = logging.getLogger(__name__)
 
@@ -77,8 +78,13 @@ def built(dataset: Dataset) -> None:
     outgoing.watch(_ask)  # of libraries that were imported meanwhile, too
 
 
-def _ask(address: str, by: str = "", *, proxied: bool = True) -> None:
-    """Refuse an address that the data sets in the requests that are made do not name (DataError)."""
+def _ask(address: str, by: str = "", *, proxied: bool = True, connection: bool = False) -> None:
+    """Refuse an address that the data sets in the requests that are made do not name (DataError).
+
+    Processes of one run connect to their master, ``MASTER_ADDR``, which is no recipient of a request.
+    """
+    if connection and host_of(address) == host_of(variable("MASTER_ADDR")):
+        return
     for dataset in [dataset for block in _BLOCKS for dataset in block.built.values()]:
         reader = read_by(address, stated_here(dataset)) if proxied else address
         try:
