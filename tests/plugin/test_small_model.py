@@ -53,4 +53,6 @@ def test_a_small_model_answers_up_to_the_report(
         if schema == "json":
             assert {record["status"] for record in records} == {"ok"}
     assert "Next: siming report" in run.output
-    assert main(["report", str(run.folder), "--data", str(short_demo), "--out", str(tmp_path / "pages"), "--partial"]) == 0
+    assert (
+        main(["report", str(run.folder), "--data", str(short_demo), "--out", str(tmp_path / "pages"), "--partial"]) == 0
+    )
