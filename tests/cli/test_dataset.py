@@ -97,7 +97,7 @@ def test_without_any_name_it_is_the_demo_and_that_is_said(short_demo: Path, tmp_
         0,
         [
             "SIMING_RATTER is no variable of siming-tasks and changes nothing; did you mean SIMING_RATER?",
-            f"No SIMING_DATA: using the SYNTHETIC demo (16 simulated exams) in {home}",
+            f"No SIMING_DATA: using the SYNTHETIC demo in {home}",
         ],
     )
     assert "SYNTHETIC data" in done.stdout.splitlines()[0]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import (
     FRAMES,
@@ -17,7 +18,6 @@ from siming_tasks.media import (
     NOTHING_SHOWN,
     PROXY,
     UNKNOWN,
-    UNKNOWN_MODE,
     VIDEO,
     Backend,
     backend_of,

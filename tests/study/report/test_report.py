@@ -170,7 +170,7 @@ def test_a_limited_run_says_so_in_every_file(lab: Lab, tmp_path: Path) -> None:
 def test_only_like_runs_stand_together_and_only_models_are_ranked(lab: Lab, tmp_path: Path) -> None:
     for found in lab.json["comparisons"].values():
         assert set(found["comparison"]["ranks"]) == {"example/Noisy-7B"}
-        assert found["comparison"]["unranked"]["oracle"].startswith("Reference judge")
+        assert found["comparison"]["unranked"]["oracle"].startswith("A reference judge")
     how: dict[str, Any] = {"noise": 0.5, "settings": ("full_error",)}
     runs = [write_run(lab.dataset, tmp_path / name, "rater_a", model=name, **how) for name in "ab"]
     one(runs[1]).write_text(one(runs[1]).read_text().replace('"p-full"', '"p-other"'))

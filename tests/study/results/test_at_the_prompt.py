@@ -50,7 +50,9 @@ def objects(runs: list[st.Run], short_demo: Path) -> dict[str, Any]:
         "parse_reply": run.records["full_score"][0].parsed,
         "score_run": st.score_run(run),
         "source": run.source,
-        "record": run.records["full_score"][0],
+        "Record": run.records["full_score"][0],
+        "Exams": st.Exams(run.dataset.rubric, run.dataset.videos),
+        "score": st.score(run.records["full_score"], run.dataset, "full_score"),
         "video": run.dataset.videos[0],
         "step": st.default_rubric().steps[0],
     }
@@ -106,7 +108,7 @@ def test_cards_hold_no_markup_of_strangers(runs: list[st.Run]) -> None:
     evil = "<img src=x onerror=alert(1)>\u202e"
     dataset = replace(runs[0].dataset, name=evil)
     named = replace(runs[0], source=replace(runs[0].source, name=evil), dataset=dataset)
-    shown = [named, dataset, st.score_run(named), st.compare(named, runs[1]), st.diagnose(named, "full_score")]
+    shown = [named, dataset, st.score_run(named), st.compare(named, runs[1])]
     for each in shown:
         html = each._repr_html_()
         tags = set(re.findall(r"<([a-z]+)", html))

@@ -21,6 +21,7 @@ from siming_tasks.benchmark.scoring import build_score_matrix
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import asked_steps, expected_ids
 from siming_tasks.data import Dataset
+from siming_tasks.data.row_schema import Simulated
 from siming_tasks.options import Options
 from siming_tasks.study.results.discovery import RequestSlice, asked_ids, slices_of
 from siming_tasks.study.results.estimand import Estimand
@@ -52,8 +53,7 @@ DATASET = Dataset(
     root=Path("."),
     name="hand-made",
     version="1",
-    simulated_videos=True,
-    simulated_labels=True,
+    simulated=Simulated(videos=True, labels=True),
     digest="d" * 64,
     rubric=RUBRIC,
     videos=(Video("v1", "media/v1.mp4", 10.0, ONE), Video("v2", "media/v2.mp4", 10.0, TWO)),
