@@ -33,11 +33,6 @@ class Claim:
     why: str = ""
     p_margin: float | None = None
 
-    @property
-    def in_every_exam(self) -> bool:
-        """True where the difference is the same without any cluster: it is no matter of which exams were drawn."""
-        return self.estimate.p is not None and self.estimate.low is None
-
 
 def claim_of(found: Estimate, margin: float | None = None) -> Claim:
     """Claim that a tested difference allows, at the level .05 (after Holm's correction where there is one).
