@@ -72,6 +72,7 @@ class Warm:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.socket = folder / "warm.sock"
+        self.starting = threading.Lock()
         self.lease: socket.socket | None = None
         self.process: subprocess.Popen[bytes] | None = None
         self.pid = 0
@@ -79,9 +80,9 @@ class Warm:
 
     def start(self) -> None:
         """Connect to the server, which ends when nobody is connected any more; the first one starts it."""
-        if self.lease:
-            return
-        with FileLock(self.folder / "warm.lock"):
+        with self.starting, FileLock(self.folder / "warm.lock"):
+            if self.lease:
+                return
             if not self.socket.exists():
                 server = [sys.executable, str(Path(warm_client.__file__).with_name("warm.py")), str(self.socket)]
                 self.process = subprocess.Popen(server, stdin=subprocess.DEVNULL, env=environment())

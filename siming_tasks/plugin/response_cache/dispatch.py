@@ -134,7 +134,10 @@ def _in_threads(model: Any, requests: Sequence[KeyedRequest], on_reply: OnReply,
     with _progress_bar(model, len(requests)) as bar:
         try:
             futures = [pool.submit(ask, request) for request in requests]
-            wait(futures, return_when=FIRST_EXCEPTION)
+            while True:
+                done, left = wait(futures, 1, FIRST_EXCEPTION)  # a signal can reach a thread that wakes nobody
+                if not left or any(future.exception() for future in done):
+                    break
         finally:  # at an error or an interrupt (of this very list, too) what is under way is still waited for and kept
             pool.shutdown(wait=True, cancel_futures=True)
         for future in futures:
