@@ -91,12 +91,12 @@ def moved() -> Iterator[tuple[str, str]]:
     """Each name of lmms-eval that we touch and that is gone; of classes whose packages are installed."""
     from siming_tasks.plugin import host
 
-    for name, reason in host.TOUCH_POINTS.items():
+    for name, touch in host.TOUCH_POINTS.items():
         try:
             host.fetch(name)
         except (ImportError, AttributeError) as error:
             if isinstance(error, AttributeError) or str(error.name).startswith("lmms_eval"):
-                yield name, f"MOVED {name} ({reason})"
+                yield name, f"MOVED {name} ({touch.why})"
 
 
 def main() -> int:

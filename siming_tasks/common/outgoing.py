@@ -74,6 +74,9 @@ def _send(send: Any, client: Any, request: Any, *args: Any, **kwargs: Any) -> An
 
 def _hop(handle: Any, transport: Any, request: Any) -> Any:
     _ask(str(request.url), request.extensions.get(_FIRST, ""))
+    proxy = getattr(getattr(transport, "_pool", None), "_proxy_url", None)  # of the client; it reads plain http
+    if proxy is not None and str(request.url).startswith("http:"):
+        _ask(proxy.host.decode("ascii"), proxied=False)
     return handle(transport, request)
 
 

@@ -117,6 +117,13 @@ class View:
         sent = SentImages(len(self.indices))
         return self.store.images(self.indices, sent, decode=decode), sent
 
+    def recipe(self) -> list[Any]:
+        """Everything that decides the shown images and their times; the same recipe gives the same bytes."""
+        longest = self.store.timeline().longest
+        size = min(longest, self.store.size or longest)  # smaller pictures are not enlarged
+        times = [round(time, 3) for time in self.times]
+        return [self.store.digest, list(self.indices), times, size, QUALITY, pixels()]
+
     def info(self) -> dict[str, Any]:
         """Describe what was shown, as small JSON for the record of the request.
 
@@ -156,7 +163,7 @@ def view(
     cache_gb: float = Options.cache_gb,
     also: Callable[[], Iterable[Request]] = tuple,
     sampler: str = UNIFORM,
-    file: bool = True,
+    made: bool = True,
     plain: bool = False,
 ) -> View:
     """Prepare the media of one request, decoded into the store if they are not there yet.
@@ -173,7 +180,7 @@ def view(
         also: gives further requests on the same video, whose frames are stored too if something must be decoded.
         sampler: ``uniform``, or ``motion``, which looks at the whole video first, once.
         plain: show no file that may hold more than pictures: a copy of the recording instead of the recording itself.
-        file: make the file of a mode that shows one; False: for those who want only its frames and times.
+        made: decode the frames, and make the file of a mode that shows one; False: say only which and when.
 
     Raises:
         MediaError: the file or the span cannot be shown; names both.
@@ -191,9 +198,9 @@ def view(
         indices = list(range(first, last + 1))
     times = tuple(timeline.times[indices].tolist())
     shown = None
-    if mode.images and store.missing(indices):
+    if made and mode.images and store.missing(indices):
         store.fill([*indices, *union_of_frames(also(), store)[0]])
-    elif file and not mode.images:
+    elif made and not mode.images:
         if mode.sampled:
             shown = store.proxy(indices, times)
         else:

@@ -120,7 +120,7 @@ class FrameStore:
         try:
             stat = os.stat(stored)
             return _timeline(stored, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        except (FileNotFoundError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError):
             timeline = read_timeline(self.source)
             with suppress(OSError):  # a store that cannot be written still serves
                 media_folder(self.cache)

@@ -149,6 +149,7 @@ class Timeline:
         standard: whether every reader sees the same: an .mp4 of one video stream, whose header counts these frames,
             to be shown as it is stored. Readers that believe the header of a trimmed file take wrong frames, some show
             a turned one sideways, and they differ in which of several streams they show.
+        longest: longer side of the pictures in pixels, as the container states it.
     """
 
     pts: NDArray[np.int64]
@@ -159,6 +160,7 @@ class Timeline:
     standard: bool
     zero: Fraction = Fraction(0)
     by_order: bool = False
+    longest: int = 0
 
     @classmethod
     def even(cls, n_frames: int, fps: float) -> Timeline:
@@ -190,7 +192,7 @@ class Timeline:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; :meth:`from_json` reads them back."""
         arrays = {"pts": self.pts.tolist(), "time_base": str(self.time_base), "keyframes": self.keyframes.tolist()}
-        facts = {"rate": str(self.rate), "zero": str(self.zero), "by_order": self.by_order}
+        facts = {"rate": str(self.rate), "zero": str(self.zero), "by_order": self.by_order, "longest": self.longest}
         return {**arrays, **facts, "reordered": self.reordered, "standard": self.standard}
 
     @classmethod
@@ -198,7 +200,8 @@ class Timeline:
         """Read the inverse of :meth:`to_json`."""
         pts, keyframes = (np.asarray(data[name], np.int64) for name in ("pts", "keyframes"))
         rate, time_base, zero = (Fraction(data[name]) for name in ("rate", "time_base", "zero"))
-        return cls(pts, time_base, keyframes, rate, data["reordered"], data["standard"], zero, data["by_order"])
+        flags = data["reordered"], data["standard"]
+        return cls(pts, time_base, keyframes, rate, *flags, zero, data["by_order"], data["longest"])
 
 
 def read_timeline(path: Path, plain: Sequence[str] = (".mp4",)) -> Timeline:
@@ -239,7 +242,8 @@ def timeline_of(
     standard = standard and tags_of(path).orientation == Orientation()
     keyframes = np.flatnonzero(table[order, 2])
     reordered = bool((order != np.arange(len(order))).any())
-    return Timeline(pts, time_base, keyframes, rate, reordered, standard, packets.zero, packets.by_order)
+    longest = max(stream.width, stream.height)
+    return Timeline(pts, time_base, keyframes, rate, reordered, standard, packets.zero, packets.by_order, longest)
 
 
 def _check_order(path: Path, pts: NDArray[np.int64], order: NDArray[np.int64], time_base: Fraction) -> None:

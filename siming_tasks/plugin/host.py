@@ -2,8 +2,8 @@
 
 lmms-eval 0.7 has no entry point for tasks and no place for a task's own checks, so some of its functions are replaced:
 a few for good, by which we learn that a task of ours is chosen, and which hand everything else on as it came
-(:data:`DOORS`); the others while a task of ours runs (:data:`DURING_A_RUN`). Its behaviour is tested for each version
-of :data:`TESTED`; another one is refused.
+(:data:`DOORS`); the others while a task of ours runs (:data:`DURING_A_RUN`, :data:`OF_A_RUN`). Its behaviour is
+tested for each version of :data:`TESTED`; another one is refused.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import functools
 import importlib.util
 import inspect
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
-from typing import Any
+from typing import Any, NamedTuple
 
 from siming_tasks.common.errors import OptionsError
 
@@ -29,50 +30,97 @@ Wrap = Callable[..., Any]
 _MODELS = "lmms_eval.models"
 FILELOCK_GUARD = "lmms_eval.evaluator:_enable_reentrant_filelocks"
 
-DOORS: Mapping[str, str] = {
-    "lmms_eval.tasks:TaskManager.initialize_tasks": "our folder of task files is added to those that are indexed",
-    "lmms_eval.tasks:TaskManager.match_tasks": "the command line chooses tasks here: wrong data end it at once",
-    "lmms_eval.evaluator:simple_evaluate": "all arguments of a run are known here, before a model is loaded",
-    "lmms_eval.evaluator:evaluate": "the model object is known here, however it was made",
-    "lmms_eval.api.model:lmms.__new__": "models remember their arguments, which are part of the key of a kept reply",
-}
-"""Functions that are replaced for good and why; without a task of ours they do what they always did."""
 
-DURING_A_RUN: Mapping[str, str] = {
-    FILELOCK_GUARD: "it imports filelock._api, which filelock 4.3 and later lack, and would end every run there",
-    f"{_MODELS}:get_model": "the class is given the arguments of backends.yaml beside the user's",
-    "lmms_eval.loggers:EvaluationTracker.save_results_aggregated": "a results file that is not whole ends the run",
-    "lmms_eval.loggers:EvaluationTracker.save_results_samples": "so does a log of samples",
-    "lmms_eval.protocol:ChatMessages.encode_image": "stored frames are sent as they are, not as PNG",
-    "lmms_eval.protocol:ChatMessages.to_openai_messages": "and under their own media type",
-    "lmms_eval.protocol:ChatMessages.to_qwen3_vl_openai_messages": "the same",
-    f"{_MODELS}.chat.gemini:_image_to_bytes": "stored frames are sent as they are, not as PNG",
-    f"{_MODELS}.chat.gemini:_chat_messages_to_gemini_contents": "and under their own media type",
-    f"{_MODELS}.simple.claude:Claude.get_image_size": "the size of what is sent counts, not that of a PNG",
-    f"{_MODELS}.simple.gpt4v:GPT4V.encode_image": "stored frames are sent as they are, not as PNG",
-    f"{_MODELS}.simple.openai:OpenAICompatible.encode_image": "the same",
-    f"{_MODELS}.simple.reka:Reka.encode_image": "the same",
-    f"{_MODELS}.simple.internvl2:load_image": "an image is one tile, as a frame of its videos is",
-    f"{_MODELS}.simple.video_llava:read_video": "the class gives by place what its reader takes by name",
-}
-"""Functions that are replaced while a task of ours runs, and why."""
+class Touch(NamedTuple):
+    """Reason why a name is touched, and the change of lmms-eval (of ``utils/upstream``, by number) after which it is not."""
 
-READ: Mapping[str, str] = {
-    "lmms_eval.api.model:lmms": "base class of our own models",
-    f"{_MODELS}.registry_v2:ModelManifest": "our own models are registered with it",
-    f"{_MODELS}:AVAILABLE_CHAT_TEMPLATE_MODELS": "`lmms-eval models` lists this dictionary",
-    f"{_MODELS}:MODEL_REGISTRY_V2.resolve": "the class of a model is looked up before it is imported",
-    "lmms_eval.utils:simple_parse_args_string": "--model_args is read as lmms-eval reads it",
-    "lmms_eval.tasks:eval_logger": "messages appear in lmms-eval's own log",
-    "lmms_eval.api.instance:unwrap_generation_output": "replies are taken out of what a class returns",
-    "lmms_eval.api.instance:GenerationResult": "kept replies are handed back as a class returned them",
-    "lmms_eval.api.instance:TokenCounts": "the same for their token counts",
-    f"{_MODELS}.model_utils.usage_metrics:is_budget_exceeded": "a run ends where --max_tokens is used up",
-}
-"""Names that are read, and why."""
+    why: str
+    until: str
 
-TOUCH_POINTS: Mapping[str, str] = {**DOORS, **DURING_A_RUN, **READ}
-"""Every name of lmms-eval that this package touches (``module:Class.method``), and why."""
+
+_TASKS = "008, task entry points"
+_CHECKS = "a place for a task's own checks of a run"
+_SAVES = "006, a failed run says so"
+_CACHE = "005, a cache of replies"
+_SENDS = "images that a class sends as they are stored"
+
+DOORS: Mapping[str, Touch] = {
+    "lmms_eval.tasks:TaskManager.initialize_tasks": Touch("our folder of task files is indexed, too", _TASKS),
+    "lmms_eval.tasks:TaskManager.match_tasks": Touch(
+        "wrong data end the command line as soon as tasks are known", _CHECKS
+    ),
+    "lmms_eval.evaluator:simple_evaluate": Touch("all arguments of a run are known, and no model is loaded", _CHECKS),
+    "lmms_eval.evaluator:evaluate": Touch("the model object is known, however it was made", _CHECKS),
+    "lmms_eval.api.model:lmms.__new__": Touch("models remember their arguments, for the key of a kept reply", _CACHE),
+}
+"""Functions that are replaced for good; without a task of ours they do what they always did."""
+
+DURING_A_RUN: Mapping[str, Touch] = {
+    FILELOCK_GUARD: Touch("filelock 4.3 and later lack filelock._api, which it imports", "lmms-eval declares filelock"),
+    f"{_MODELS}:get_model": Touch("the class gets the arguments of backends.yaml, too", "arguments of a model by task"),
+    "lmms_eval.loggers:EvaluationTracker.save_results_aggregated": Touch(
+        "a file that is not whole ends the run", _SAVES
+    ),
+    "lmms_eval.loggers:EvaluationTracker.save_results_samples": Touch("so does a log of samples", _SAVES),
+    **{
+        name: Touch("stored frames are sent as they are, not as PNG, and under their own media type", _SENDS)
+        for name in (
+            "lmms_eval.protocol:ChatMessages.encode_image",
+            "lmms_eval.protocol:ChatMessages.to_openai_messages",
+            "lmms_eval.protocol:ChatMessages.to_qwen3_vl_openai_messages",
+            f"{_MODELS}.chat.gemini:_image_to_bytes",
+            f"{_MODELS}.chat.gemini:_chat_messages_to_gemini_contents",
+            f"{_MODELS}.simple.claude:Claude.get_image_size",
+            f"{_MODELS}.simple.gpt4v:GPT4V.encode_image",
+            f"{_MODELS}.simple.openai:OpenAICompatible.encode_image",
+            f"{_MODELS}.simple.reka:Reka.encode_image",
+        )
+    },
+    f"{_MODELS}.simple.internvl2:load_image": Touch(
+        "an image is one tile, as a frame of a video", "an argument for tiles"
+    ),
+    f"{_MODELS}.simple.video_llava:read_video": Touch("it gives by place what its reader takes by name", "it names it"),
+}
+"""Functions that are replaced while a task of ours runs."""
+
+OF_A_RUN: Mapping[str, Touch] = {
+    "model:generate_until": Touch("kept replies are found, and new ones kept as they come", _CACHE),
+    "model:client": Touch("an asynchronous client is used in one event loop only", "a client for each loop"),
+    "model:maybe_forward_with_tool": Touch("a reply of async_openai is seen when it comes", _CACHE),
+    "model:_build_sampling_params_dict": Touch("vLLM is given the schema of the reply", "an argument for schemas"),
+    "module:reader": Touch(
+        "an error of a reader of media is heard, which its class swallows", "a class that says what it could not read"
+    ),
+    "module:log_usage": Touch("a count that is no whole number ends lmms-eval's sums", "counts are checked there"),
+    "module:tqdm": Touch("one progress bar is shown instead of one a call", "one reply a call"),
+    "client:chat.completions.create": Touch("images get their media type, replies their schema", "the same two"),
+    "client:models.generate_content": Touch("Gemini is given the schema of the reply", "an argument for schemas"),
+    "client:send": Touch("what is sent to a service is entered in the ledger", "the usage of each answer"),
+    "concurrent.futures:ThreadPoolExecutor.submit": Touch(
+        "a thread knows for which request it sends", "the usage of each answer"
+    ),
+    "datasets.config:HF_UPDATE_DOWNLOAD_COUNTS": Touch(
+        "reading the list of exams is not counted at s3.amazonaws.com", "a task that reads no file"
+    ),
+}
+"""Attributes of the objects of a run, and of other libraries, that are replaced while it asks."""
+
+READ: Mapping[str, Touch] = {
+    "lmms_eval.api.model:lmms": Touch("base class of our own models", ""),
+    f"{_MODELS}.registry_v2:ModelManifest": Touch("our own models are registered with it", ""),
+    f"{_MODELS}:AVAILABLE_CHAT_TEMPLATE_MODELS": Touch("`lmms-eval models` lists this dictionary", ""),
+    f"{_MODELS}:MODEL_REGISTRY_V2.resolve": Touch("the class of a model is looked up before it is imported", ""),
+    "lmms_eval.utils:simple_parse_args_string": Touch("--model_args is read as lmms-eval reads it", ""),
+    "lmms_eval.tasks:eval_logger": Touch("messages appear in lmms-eval's own log", ""),
+    "lmms_eval.api.instance:unwrap_generation_output": Touch("replies are taken out of what a class returns", ""),
+    "lmms_eval.api.instance:GenerationResult": Touch("kept replies are handed back as a class returned them", ""),
+    "lmms_eval.api.instance:TokenCounts": Touch("the same for their token counts", ""),
+    f"{_MODELS}.model_utils.usage_metrics:is_budget_exceeded": Touch("a run ends where --max_tokens is used up", ""),
+}
+"""Names that are read, public ones of lmms-eval."""
+
+TOUCH_POINTS: Mapping[str, Touch] = {**DOORS, **DURING_A_RUN, **READ}
+"""Every name of lmms-eval that this package touches (``module:Class.method``)."""
 
 _MARK = "_siming_replacement"
 
@@ -115,6 +163,17 @@ def replaced(wraps: Mapping[str, Wrap]) -> Iterator[None]:
             restore()
 
 
+@contextmanager
+def swapped(name: str, owner: Any, value: Any, attribute: str = "") -> Iterator[None]:
+    """While the block runs, an attribute of ``owner`` is ``value``: the last part of a name of :data:`OF_A_RUN`."""
+    assert name in OF_A_RUN, name
+    restore = _put(owner, attribute or re.split("[.:]", name)[-1], value)
+    try:
+        yield
+    finally:
+        restore()
+
+
 def shields() -> Mapping[str, Wrap]:
     """Replacements without which lmms-eval cannot run beside the libraries that are installed."""
     return {} if importlib.util.find_spec("filelock._api") else {FILELOCK_GUARD: lambda enable: None}
@@ -125,7 +184,6 @@ def _set(name: str, wrap: Wrap) -> Callable[[], None]:
     module, _, path = name.partition(":")
     place, _, attribute = path.rpartition(".")
     owner, original = pkgutil.resolve_name(f"{module}:{place}"), fetch(name)
-    own = attribute in vars(owner)
 
     def replacement(*args: Any, **kwargs: Any) -> Any:
         return wrap(original, *args, **kwargs)
@@ -133,8 +191,15 @@ def _set(name: str, wrap: Wrap) -> Callable[[], None]:
     if inspect.isfunction(original):  # inspect.signature() of a class must not come to object.__new__
         functools.update_wrapper(replacement, original)
     setattr(replacement, _MARK, True)
-    setattr(owner, attribute, replacement)
-    return lambda: setattr(owner, attribute, original) if own else delattr(owner, attribute)
+    return _put(owner, attribute, replacement)
+
+
+def _put(owner: Any, attribute: str, value: Any) -> Callable[[], None]:
+    """Set an attribute; returns what puts the former one back, or takes the new one away where there was none."""
+    own = attribute in getattr(owner, "__dict__", {})
+    before = getattr(owner, attribute, None)
+    setattr(owner, attribute, value)
+    return lambda: setattr(owner, attribute, before) if own else delattr(owner, attribute)
 
 
 def is_imported(module: str) -> bool:

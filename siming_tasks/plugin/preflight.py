@@ -24,14 +24,15 @@ from siming_tasks.benchmark.tasks.expected_requests import check_shards
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.hosts import is_here, read_by
-from siming_tasks.data.consent import HERE, UNSTATED
+from siming_tasks.data.consent import HERE, UNSTATED, refuse_without_consent
 from siming_tasks.data.makers import set_of_group, tasks_named
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.models.recipes.transport import transports
+from siming_tasks.options import Options
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.docs import refuse_empty
-from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import check_takes_schema
+from siming_tasks.plugin.run_context import RunContext, run_of
 from siming_tasks.study.results.usage import load_prices
 
 
@@ -74,44 +75,16 @@ def is_siming_task(task: Any) -> bool:
     return ours or bool(tasks_named(str(facts.get("task"))))
 
 
-def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
-    """Open the data set before lmms-eval loads a model: wrong data should cost seconds, not the start of a model.
-
-    Tasks that would have no document, or none in some shard, are refused as well: lmms-eval loads the model, ends with
-    a traceback and loses the results of the other tasks.
-
-    Names of other tasks and groups than ours, and what is no name, are ignored. Returns the tasks.
-
-    Raises:
-        SimingError: the data are wrong, there is nothing to ask, or this lmms-eval was not tested.
-    """
-    chosen = [name for name in names if isinstance(name, str)]
-    if chosen:
-        sets = sorted({found for name in chosen if (found := set_of_group(name))})
-        if len(sets) > 1:
-            found = ", ".join(sets)
-            raise OptionsError(f"--tasks of several sets ({found}): a run is about one. Run them one by one.")
-        RUN.public_set = sets[0] if sets else None
-    RUN.begin()
-    host.refuse_untested(RUN.options.lmms_eval)
-    if RUN.options.prices:
-        load_prices(RUN.options.prices)
-    specs = tuple(dict.fromkeys(spec for name in chosen for spec in tasks_named(name)))
-    dataset = RUN.current_dataset()
-    if chosen and RUN.public_set not in (None, dataset.name):
-        raise OptionsError(
-            f"siming_{RUN.public_set} asks about the set {RUN.public_set}, and SIMING_DATA={RUN.options.data!r} is "
-            f"{dataset.name!r}. Unset SIMING_DATA, or run --tasks siming."
-        )
-    refuse_empty(specs, dataset)
-    if share := RUN.options.shard:
-        check_shards(dataset.videos, specs, int(share.partition("/")[2]))
-    return specs
-
-
 @dataclass(frozen=True)
 class RunArguments:
-    """Arguments of ``simple_evaluate`` that decide whether a run can work; ``model`` is its name as given."""
+    """Arguments of a run that decide whether it can work.
+
+    Attributes:
+        model: its name as given, or its class.
+        backend: row of its class.
+        model_arguments: of the class, as far as they are known.
+        recipient: address that it sends requests to; None as long as there is no model object.
+    """
 
     model: str
     backend: Backend = UNKNOWN
@@ -121,6 +94,68 @@ class RunArguments:
     apply_chat_template: bool = False
     num_fewshot: int | None = None
     use_cache: object = None
+    recipient: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that passed every check that can be made before its first request.
+
+    Attributes:
+        run: what is asked, shown and scored.
+        added: arguments that ``backends.yaml`` gives the class in this mode and the user does not.
+    """
+
+    run: RunContext
+    added: Mapping[str, Any] = field(default_factory=dict)
+
+
+def plan(options: Options, names: Iterable[Any], arguments: RunArguments | None = None) -> Plan:
+    """Check a run: of the command line before a model is loaded, and with the model object when it is asked.
+
+    Wrong data should cost seconds, not the start of a model. Tasks that would have no document, or none in some shard,
+    are refused as well: lmms-eval ends with a traceback there and loses the results of the other tasks.
+
+    Args:
+        options: of the run.
+        names: of tasks and groups; those of others, and what is no name, are ignored.
+        arguments: of the run; None while they are not known.
+
+    Raises:
+        SimingError: the data are wrong, there is nothing to ask, this lmms-eval was not tested, the model cannot be
+            asked so, or it may not have the recordings.
+    """
+    chosen = [name for name in names if isinstance(name, str)]
+    sets = sorted({found for name in chosen if (found := set_of_group(name))})
+    if len(sets) > 1:
+        found = ", ".join(sets)
+        raise OptionsError(f"--tasks of several sets ({found}): a run is about one. Run them one by one.")
+    if sets and not options.data:
+        options = replace(options, data=sets[0])
+    run = run_of(options)
+    host.refuse_untested(options.lmms_eval)
+    if options.prices:
+        load_prices(options.prices)
+    specs = tuple(dict.fromkeys(spec for name in chosen for spec in tasks_named(name)))
+    if sets and sets[0] != run.dataset.name:
+        raise OptionsError(
+            f"siming_{sets[0]} asks about the set {sets[0]}, and SIMING_DATA={options.data!r} is "
+            f"{run.dataset.name!r}. Unset SIMING_DATA, or run --tasks siming."
+        )
+    refuse_empty(specs, run.dataset)
+    if options.shard:
+        check_shards(run.dataset.videos, specs, int(options.shard.partition("/")[2]))
+    if arguments is None:
+        return Plan(run)
+    wanted = arguments.backend.arguments_in(check_run_arguments(arguments, options, specs))
+    if arguments.recipient is not None:
+        known = len(specs) == len(chosen)  # a user's variant may ask about anything
+        if not known or any(spec.gives_recordings for spec in specs):  # each request is asked once more (gate.py)
+            refuse_without_consent(run.dataset, arguments.recipient)
+    return Plan(run, {
+        name: options.frames if value == "frames" else value
+        for name, value in wanted.items() if name not in arguments.model_arguments
+    })  # fmt: skip
 
 
 def backend_with_arguments(backend: Backend, arguments: Mapping[str, Any]) -> Backend:
@@ -131,13 +166,13 @@ def backend_with_arguments(backend: Backend, arguments: Mapping[str, Any]) -> Ba
     return replace(backend, file=None) if handed_on and backend.file == "faulty" else backend
 
 
-def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable[TaskSpec] = ()) -> MediaMode:
+def check_run_arguments(arguments: RunArguments, options: Options, specs: Iterable[TaskSpec] = ()) -> MediaMode:
     """Mode in which the model will be shown its media, if a run of tasks (as far as they are known) can work.
 
     Raises:
         OptionsError: it cannot work; says why, and what to do.
     """
-    backend, name = arguments.backend, arguments.model
+    backend, name, policy = arguments.backend, arguments.model, Policy.of(options)
     if backend.why_refused:
         raise OptionsError(
             f"--model {name} cannot judge here: {backend.why_refused}. {see('models')} lists the models that can."
@@ -153,7 +188,7 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
             f"--batch_size {arguments.batch_size}: --model {name} answers only the first request of a batch, takes "
             "the others for it, or ends there. Leave --batch_size out."
         )
-    if RUN.options.schema != "off":
+    if options.schema != "off":
         check_takes_schema(name, backend)
     if backend.experts:
         _check_expert_detection(backend, arguments.model_arguments)
@@ -166,7 +201,7 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
         raise OptionsError("--apply_chat_template does not work with tasks of pictures or videos. Leave it out.")
     if arguments.num_fewshot:
         raise OptionsError("--num_fewshot: these tasks have no examples to show. Leave it out.")
-    if arguments.use_cache and RUN.options.replies.lower() != "off":
+    if arguments.use_cache and options.replies.lower() != "off":
         raise OptionsError(
             "--use_cache takes error messages and cut replies for answers, and the replies to these tasks are kept "
             "without it. Leave it out, or set SIMING_REPLIES=off."

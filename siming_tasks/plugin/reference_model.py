@@ -19,8 +19,9 @@ from siming_tasks.benchmark.parsing.parsed_reply import ABSTAINED
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import SimingError
-from siming_tasks.models.baselines import HONEST, Judge, Pointer, judge, pointer, stated_errors, unseen
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.models.baselines import HONEST, judge, pointer, stated_errors, unseen
+from siming_tasks.plugin.reply import ASKED
+from siming_tasks.plugin.run_context import current_run
 
 
 class SimingReference(lmms):  # type: ignore[misc]
@@ -39,32 +40,28 @@ class SimingReference(lmms):  # type: ignore[misc]
         super().__init__()
         self.kind, self.seed, self.media = kind, int(seed), str(media).lower() not in ("false", "0", "no")
         try:
-            judge(self.kind, RUN.current_dataset(), self.seed)
+            self._judge = judge(self.kind, (dataset := current_run().dataset), self.seed)
             if self.kind == HONEST and not self.media:
                 unseen(self.kind, (), {})
         except SimingError as error:  # before anything is asked: after a later error lmms-eval exits 0
             raise SystemExit(f"siming-tasks: {error}") from None
-        self._pointers: dict[str, Pointer] = {}
+        self._point = pointer(self.kind, dataset, self.seed)
         self.accelerator = Accelerator()
         self.device = self.accelerator.device
         self._rank, self._world_size = self.accelerator.process_index, self.accelerator.num_processes
 
     def generate_until(self, requests: list[Any]) -> list[str]:
         """Give one JSON reply per request, in order."""
-        replies = []
-        judges: dict[str, Judge] = {}
+        replies, run = [], current_run()
         for request in tqdm(requests, desc=f"siming_reference {self.kind}", disable=self.rank != 0):
             _, doc_to_messages, _, doc_id, task, split = request.args
             doc = self.task_dict[task][split][doc_id]
             if self.media:
                 doc_to_messages(doc)
-            opened, setting = RUN.dataset_of(doc), TASKS[doc["setting"]]
-            dataset, steps = opened.dataset, opened.steps(doc)
-            ask = judges.get(doc["root"]) or judges.setdefault(doc["root"], judge(self.kind, dataset, self.seed))
-            video = dataset.video(doc["video_id"])
-            answers = ask(video, steps, setting.answer)
-            form = setting.answer_format
-            gone = unseen(self.kind, steps, RUN.media_of(doc)) if ABSTAINED in form.statuses else []
+            setting, steps, video = TASKS[doc["setting"]], run.steps(doc), run.dataset.video(doc["video_id"])
+            answers, form = self._judge(video, steps, setting.answer), setting.answer_format
+            shown = asked.media() if self.media and (asked := ASKED.get()) else {}
+            gone = unseen(self.kind, steps, shown) if ABSTAINED in form.statuses else []
             details = {key: self._detail(field, doc, video, steps) for field, key in form.reply_keys.items()}
             answers = {name: value for name, value in answers.items() if name not in gone}
             replies.append(format_answers(answers, steps, setting.answer, abstained=gone, details=details or None))
@@ -77,8 +74,7 @@ class SimingReference(lmms):  # type: ignore[misc]
         if doc["step_id"]:  # in seconds of what is shown: a clip is nothing but the step
             span = video.step(doc["step_id"]).span
             return {doc["step_id"]: [(0.0, span[1] - span[0])] if span else []}
-        point = self._pointers.get(doc["root"]) or pointer(self.kind, RUN.dataset_of(doc).dataset, self.seed)
-        return self._pointers.setdefault(doc["root"], point)(video, steps)
+        return self._point(video, steps)
 
     def loglikelihood(self, requests: list[Any]) -> Any:
         """Not part of the benchmark."""

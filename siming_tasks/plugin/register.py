@@ -13,32 +13,31 @@ import logging
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 from siming_tasks.benchmark.tasks import TASKS, TaskSpec
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError, SimingError
-from siming_tasks.data.consent import refuse_without_consent
-from siming_tasks.media import Backend, MediaMode, backend_of
+from siming_tasks.media import backend_of
+from siming_tasks.options import Options
 from siming_tasks.plugin import host, saved_run
 from siming_tasks.plugin.hooks.docs import BY_TASK
 from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.results import RECORD, process_results
-from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.preflight import (
     RunArguments,
     backend_with_arguments,
-    check_data,
     check_names,
-    check_run_arguments,
     is_siming_task,
+    plan,
     recipient_of,
     tasks_path,
 )
 from siming_tasks.plugin.response_cache.cache import replies_kept
 from siming_tasks.plugin.response_cache.key import arguments_of, remember_arguments
+from siming_tasks.plugin.run_context import current_run, running, threads_inherit
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +98,7 @@ def _check_chosen_tasks(match_tasks: Any, self: Any, task_list: Any) -> Any:
         check_names(task_list, names, getattr(self, "all_tasks", ()))
         if any(map(is_siming_task, names)):
             wrap_evaluation()
-            check_data(names)
+            plan(Options.from_env(), names)
             _SAVING.enter_context(host.replaced(saved_run.SAVERS))
     return names
 
@@ -110,15 +109,11 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
     ours = [task for task in ([tasks] if isinstance(tasks, str) else tasks) if is_siming_task(task)]
     if not ours:
         return simple_evaluate(*args, **kwargs)
-    added: Mapping[str, Any] = {}
     command_line = bound.get("cli_args") is not None
     with _one_message(command_line):
-        specs = check_data(ours)
-        if isinstance(model, str):  # of an object, evaluate knows more
-            arguments = arguments_of_command(model, bound)
-            mode = check_run_arguments(arguments, RUN.policy, specs)
-            added = _missing_arguments(arguments.backend, mode, arguments.model_arguments)
-    if added:
+        arguments = arguments_of_command(model, bound) if isinstance(model, str) else None  # an object: see evaluate
+        planned = plan(Options.from_env(), ours, arguments)
+    if added := planned.added:
         logger.warning("siming-tasks: %s is given %s (%s).", model, _listed(added), see("models"))
 
     def get_model_with_arguments(get_model: Any, model_name: str, force_simple: bool = False) -> Any:
@@ -132,10 +127,8 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
         return SimpleNamespace(create_from_arg_string=create)  # all that lmms-eval does with a class
 
     replaced = host.replaced({"lmms_eval.models:get_model": get_model_with_arguments, **host.shields()})
-    # `datasets` counts at s3.amazonaws.com how often its readers are used, also the one for text files, with which
-    # lmms-eval reads the list of exams from this machine; HF_UPDATE_DOWNLOAD_COUNTS=0 or HF_HUB_OFFLINE=1 do the same
-    uncounted = patch("datasets.config.HF_UPDATE_DOWNLOAD_COUNTS", False, create=True)
-    with _one_message(command_line), replaced, uncounted:
+    uncounted = host.swapped("datasets.config:HF_UPDATE_DOWNLOAD_COUNTS", import_module("datasets.config"), False)
+    with _one_message(command_line), running(planned.run), replaced, uncounted:
         return simple_evaluate(*args, **kwargs)
 
 
@@ -163,12 +156,6 @@ def arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArgumen
     )
 
 
-def _missing_arguments(backend: Backend, mode: MediaMode, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments that ``backends.yaml`` gives a class in this mode and the user does not."""
-    wanted, frames = backend.arguments_in(mode), RUN.options.frames
-    return {key: frames if value == "frames" else value for key, value in wanted.items() if key not in arguments}
-
-
 def _listed(arguments: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in arguments.items())
 
@@ -178,34 +165,32 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
         return evaluate(lm, task_dict, *args, **kwargs)
     for task in tasks.values():
         _record_with_predict_only(task)
-    modality, size = getattr(lm, "modality", None), getattr(lm, "batch_size", 1)
+    modality, size, given = getattr(lm, "modality", None), getattr(lm, "batch_size", 1), arguments_of(lm) or {}
     backend = backend_with_arguments(
         backend_of(base.__module__ for base in type(lm).__mro__),
         {name: getattr(lm, name, "") for name in ("pass_video_url", "init_audio")},
     )
-    recipient = recipient_of(lm, backend, arguments_of(lm) or {})
+    recipient = recipient_of(lm, backend, given)
     arguments = RunArguments(
-        type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1,
+        type(lm).__name__, backend, {**given, "modality": modality}, size if isinstance(size, int) else 1,
         system_instruction=kwargs.get("system_instruction"), use_cache=kwargs.get("response_cache"),
+        recipient=recipient,
     )  # fmt: skip
-    with (
-        _one_message(kwargs.get("cli_args") is not None), RUN.evaluating(backend, recipient, modality),
-        replies_kept(lm), stored_images_sent(lm),
-    ):  # fmt: skip
-        host.refuse_untested(RUN.options.lmms_eval)
-        specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
-        for spec in specs:
-            _check_loaded_now(spec, tasks[spec.task_name])
-        mode = check_run_arguments(arguments, RUN.policy, specs)
-        if missing := _missing_arguments(backend, mode, arguments_of(lm) or {}):
+    with _one_message(kwargs.get("cli_args") is not None):
+        run = current_run()
+        with running(run):
+            for spec in TASKS.values():
+                if spec.task_name in tasks:
+                    _check_loaded_now(spec, tasks[spec.task_name])
+        planned = plan(run.options, tasks, arguments)
+        if planned.added:
             logger.warning(
                 "siming-tasks: this %s was made without %s, which it would be given by its name. "
-                "Results may differ (%s).", type(lm).__name__, _listed(missing), see("models"),
+                "Results may differ (%s).", type(lm).__name__, _listed(planned.added), see("models"),
             )  # fmt: skip
-        asked = specs if len(specs) == len(tasks) else TASKS.values()  # a variant's requests may be about anything
-        if any(spec.gives_recordings for spec in asked):  # each request is asked once more (gate.py)
-            refuse_without_consent(RUN.current_dataset(), recipient)
-        return evaluate(lm, task_dict, *args, **kwargs)
+        run = run.asking(backend, recipient, modality)
+        with running(run), threads_inherit(), replies_kept(lm), stored_images_sent(lm, backend):
+            return evaluate(lm, task_dict, *args, **kwargs)
 
 
 def _check_loaded_now(spec: TaskSpec, task: Any) -> None:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
 from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.media import Backend, backends
-from siming_tasks.plugin.response_cache.ledger import REQUEST
+from siming_tasks.plugin import host
+from siming_tasks.plugin.reply import ASKED
 
 Schema = Mapping[str, Any]
 
@@ -46,15 +47,18 @@ def schemas_sent(model: Any, backend: Backend, schemas: Mapping[str, Schema]) ->
     if not schemas:
         yield
         return
-    owner, name = model, "_build_sampling_params_dict"
+    owner, name = model, "model:_build_sampling_params_dict"
     if backend.schema == "openai":  # LiteLLM's client has the same form
-        owner, name = getattr(getattr(model.client, "chat", None), "completions", None), "create"
+        owner, name = (
+            getattr(getattr(model.client, "chat", None), "completions", None),
+            "client:chat.completions.create",
+        )
     elif backend.schema == "gemini":
-        owner, name = getattr(model.client, "models", None), "generate_content"
+        owner, name = getattr(model.client, "models", None), "client:models.generate_content"
         fields = importlib.import_module("google.genai.types").GenerateContentConfig.model_fields
         if "response_json_schema" not in fields:
             raise SimingError("SIMING_SCHEMA=json needs a newer google-genai: pip install -U google-genai")
-    if not callable(call := getattr(owner, name, None)):
+    if not callable(call := getattr(owner, re.split("[.:]", name)[-1], None)):
         raise SimingError(f"SIMING_SCHEMA=json: {type(model).__name__} differs from the class of lmms-eval 0.7.3.")
 
     @functools.wraps(call)
@@ -62,11 +66,11 @@ def schemas_sent(model: Any, backend: Backend, schemas: Mapping[str, Schema]) ->
         if backend.schema == "vllm":
             schema = args[0].get(SCHEMA_ARGUMENT)
             return {**call(*args, **kwargs), **(vllm_structured_output(schema) if schema else {})}
-        schema = schemas.get(REQUEST.get(""))
+        schema = schemas.get(asked.key) if (asked := ASKED.get()) else None
         amend = _gemini_arguments if backend.schema == "gemini" else _openai_arguments
         return call(*args, **(amend(kwargs, schema) if schema else kwargs))
 
-    with patch.object(owner, name, call_with_schema):
+    with host.swapped(name, owner, call_with_schema):
         yield
 
 

@@ -15,14 +15,15 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, gate, open_dataset, restate
 from siming_tasks.data.consent import HERE
-from siming_tasks.plugin.response_cache.ledger import REQUEST, Ledger
+from siming_tasks.plugin.reply import ASKED, AskedRequest
+from siming_tasks.plugin.response_cache.ledger import Ledger
 from tests.data.conftest import state
 from tests.plugin.serving import Server, completion
 
@@ -171,6 +172,12 @@ def _by_an_own_proxy(url: str) -> Callable[[], Any]:
     return lambda: of("httpx").Client(proxy=f"http://{NOBODY}:3128").post("http://127.0.0.1:9/", json=BODY)
 
 
+def _by_a_proxy_that_was_open(url: str) -> Callable[[], Any]:
+    client = of("httpx").Client(proxy=url.removesuffix("/v1"), trust_env=False)
+    client.post("http://127.0.0.1:9/", json=BODY)
+    return lambda: client.post("http://127.0.0.1:9/", json=BODY)
+
+
 async def _open(host: str) -> None:
     await asyncio.wait_for(asyncio.open_connection(host, 9), 3)
 
@@ -185,6 +192,7 @@ TRIES: dict[str, Callable[[str], Callable[[], Any]]] = {
     "a connection of requests that was open before": _alive_in_requests,
     "a thread": _in_a_thread,
     "a client's own proxy": _by_an_own_proxy,
+    "a client's own proxy, connected before": _by_a_proxy_that_was_open,
     "the proxy of the environment": lambda url: lambda: of("httpx").post("http://127.0.0.1:9/", json=BODY),
     "http.client": lambda url: lambda: http.client.HTTPConnection(url.split("/")[2]).request("POST", "/", b"{}"),
     "a socket": lambda url: lambda: socket.create_connection((NOBODY, 9), 3),
@@ -265,13 +273,13 @@ def test_the_master_of_a_run_is_no_recipient(dataset: Dataset, monkeypatch: pyte
 
 def test_what_was_refused_is_no_attempt(dataset: Dataset) -> None:
     ledger = Ledger(lambda attempt: None, lambda: False)
-    token = REQUEST.set("k")
+    token = ASKED.set(AskedRequest(cast("Any", None), "k", []))
     try:
         with gate.requests(HERE), ledger.listening(), pytest.raises(DataError):
             gate.built(dataset)
             of("httpx").post(f"http://{NOBODY}:9/v1", json={})
     finally:
-        REQUEST.reset(token)
+        ASKED.reset(token)
     assert ledger.was_held_back("k") and not ledger.of("k")
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -12,10 +15,11 @@ from typing import Any
 import pytest
 
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.options import Options
 from siming_tasks.plugin import host, register, saved_run
 from siming_tasks.plugin.hooks.messages import stored_images_sent
-from siming_tasks.plugin.preflight import check_data, tasks_path
-from tests.lmms_eval_runs import environment
+from siming_tasks.plugin.preflight import plan, tasks_path
+from tests.lmms_eval_runs import ROOT, environment
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]
 
@@ -29,17 +33,56 @@ def test_the_installed_lmms_eval_has_every_name_that_is_touched() -> None:
     assert None not in found and len(found) > 20
 
 
+REPLACES = {"patch", "setattr", "delattr"}
+PLACES = {
+    "common/outgoing.py": "the gate, whose table is `LIBRARIES` there",
+    "plugin/host.py": "by its tables",
+    "plugin/response_cache/dispatch.py": "of a copy of a model, and of an answer's counts",
+}
+"""Modules that set attributes of what is not theirs, and of what."""
+
+
+def replacements(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Places of a module that set an attribute of something else: calls, and assignments to imported modules' names."""
+    imported = {
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
+    }  # fmt: skip
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in REPLACES:
+            yield node.lineno, ast.unparse(node)
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Attribute) and ast.unparse(target.value).partition(".")[0] in imported:
+                    yield node.lineno, ast.unparse(node)
+
+
+def test_whatever_is_replaced_is_replaced_by_a_row() -> None:
+    package = Path(host.__file__).parents[1]
+    trees = {path.relative_to(package).as_posix(): ast.parse(path.read_text("utf-8")) for path in package.rglob("*.py")}
+    assert {name for name, tree in trees.items() if any(replacements(tree))} == PLACES.keys()
+    found = "import os\nimport lmms_eval.utils as u\nu.a.b = 1\nos.environ['x'] = 2\nsetattr(u, 'c', 3)\nsuper().d = 4"
+    assert [line for line, _ in replacements(ast.parse(found))] == [3, 5]
+    source = {name: ast.unparse(tree) for name, tree in trees.items() if name != "plugin/host.py"}
+    assert not [name for name, text in source.items() if re.search(r"\bunittest\b", text)]
+    for name, touch in {**host.DOORS, **host.DURING_A_RUN, **host.OF_A_RUN}.items():
+        assert name == host.FILELOCK_GUARD or any(repr(name) in text for text in source.values()), name
+        assert touch.why and touch.until, name
+        number = re.match(r"\d{3}", touch.until)
+        assert not number or list((ROOT / "utils" / "upstream").glob(f"{number[0]}-*.patch")), name
+
+
 def test_a_version_that_was_not_tested_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, short_demo: Path
 ) -> None:
     monkeypatch.setenv("SIMING_DATA", str(short_demo))
     assert metadata.version("lmms_eval") in host.TESTED
-    check_data(["siming_full_score"])
+    plan(Options.from_env(), ["siming_full_score"])
     monkeypatch.setattr(metadata, "version", lambda _: "0.8.0")
     with pytest.raises(OptionsError, match=r"lmms-eval 0\.8\.0 was not tested .*, or set SIMING_LMMS_EVAL=any"):
-        check_data(["siming_full_score"])
+        plan(Options.from_env(), ["siming_full_score"])
     monkeypatch.setenv("SIMING_LMMS_EVAL", "any")
-    check_data(["siming_full_score"])
+    plan(Options.from_env(), ["siming_full_score"])
 
 
 def present(names: Any) -> dict[str, Any]:

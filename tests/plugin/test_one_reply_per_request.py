@@ -14,6 +14,7 @@ from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend, backends
 from siming_tasks.plugin.response_cache.dispatch import FAILED, one_reply_per_request
+from tests.plugin.response_cache.keyed import keyed
 from tests.plugin.serving import Server, message
 
 
@@ -43,7 +44,7 @@ def test_claude_keeps_each_reply_with_its_request(
     model.task_dict = {"t": {"test": [None]}}
     for bad in ("0", "2", "4"):
         asked = [request(str(number)) for number in range(5)]
-        outputs = one_reply_per_request(model, backends()["simple.claude"], asked)
+        outputs = one_reply_per_request(model, backends()["simple.claude"], list(map(keyed, asked)))
         replies = [getattr(output, "text", output) for output in outputs]
         failed = replies.pop(int(bad))
         assert replies == [f"answer to {number}" for number in range(5) if str(number) != bad]
@@ -63,7 +64,7 @@ class Batches:
 
 def test_a_batch_holds_requests_of_one_task() -> None:
     asked = [request("x", task, number) for task, count in (("a", 3), ("b", 2), ("c", 1)) for number in range(count)]
-    replies = one_reply_per_request(Batches(), Backend("x", images="several"), asked)
+    replies = one_reply_per_request(Batches(), Backend("x", images="several"), list(map(keyed, asked)))
     assert replies == ["a/0", "a/1", "a/2", "b/0", "b/1", "c/0"]
 
 
@@ -102,11 +103,11 @@ SWALLOWS = ["1", " ", "Video x.mp4 can not load, check the source"]
 def test_what_a_class_says_and_what_becomes_of_it(row: dict[str, Any], says: Any, replies: list[str]) -> None:
     """No reply, or what it gives in place of an error, is a failed request; it gets arguments of its own."""
     asked, lm = [request(str(number)) for number in range(3)], Saying(says)
-    found = one_reply_per_request(lm, Backend("x", **row), asked)
+    found = one_reply_per_request(lm, Backend("x", **row), list(map(keyed, asked)))
     assert [FAILED if text.startswith(FAILED) else text for text in found] == replies
     assert [instance.args[1] for instance in asked] == [{"max_new_tokens": 9}] * 3 and lm.own == 2048
 
 
 def test_replies_that_cannot_be_matched_to_requests_are_not_scored() -> None:
     with pytest.raises(SimingError, match="Saying returned 1 replies to 2 requests: which"):
-        one_reply_per_request(Saying(lambda *_: ["one"]), Backend("x"), [request("1"), request("2")])
+        one_reply_per_request(Saying(lambda *_: ["one"]), Backend("x"), [keyed(request("1")), keyed(request("2"))])

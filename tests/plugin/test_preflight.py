@@ -11,7 +11,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.media import FRAMES, VIDEO, Backend, Policy, backends
+from siming_tasks.media import FRAMES, VIDEO, Backend, backends
 from siming_tasks.options import Options
 from siming_tasks.plugin.preflight import RunArguments, backend_with_arguments, check_run_arguments
 from tests.records import number_of
@@ -22,7 +22,7 @@ OLD = {**SEVERAL, "needs": ("numpy<1",), "note": "it is old"}
 
 
 def mode_of(row: Backend, media: str = "auto", **arguments: Any) -> Any:
-    return check_run_arguments(RunArguments("it", row, **arguments), Policy.of(Options(media=media)))
+    return check_run_arguments(RunArguments("it", row, **arguments), Options(media=media))
 
 
 def test_a_class_that_cannot_judge_is_refused_by_name() -> None:

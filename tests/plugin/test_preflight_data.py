@@ -12,7 +12,8 @@ import pytest
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.data import restate
-from siming_tasks.plugin.preflight import check_data
+from siming_tasks.options import Options
+from siming_tasks.plugin.preflight import plan
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_tasks_without_documents_are_refused(
     monkeypatch.setenv("SIMING_DATA", str(copy))
     monkeypatch.setenv("SIMING_SHARD", shard)
     with pytest.raises(SimingError, match=words) as caught:
-        check_data(tasks)
+        plan(Options.from_env(), tasks)
     assert "\n" not in str(caught.value)
 
 

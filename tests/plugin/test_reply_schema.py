@@ -15,13 +15,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.data.consent import HERE
 from siming_tasks.media import backends
-from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, check_takes_schema
 from siming_tasks.plugin.response_cache.dispatch import dispatch
-from siming_tasks.plugin.response_cache.key import KeyedRequest
 from siming_tasks.plugin.response_cache.ledger import Ledger
+from tests.plugin.response_cache.keyed import keyed
 from tests.plugin.serving import Server, completion, generated
 
 TASKS = ("full_score", "clip_error", "full_error_evidence")
@@ -143,11 +141,10 @@ def test_vllm_gets_the_schema_of_each_request_of_a_batch(monkeypatch: pytest.Mon
     schemas = [*({"type": "object", "title": str(number)} for number in range(3)), None]
     arguments = ("?", messages, {"max_new_tokens": 64}, 0, "t", "test")
     instance = Instance("generate_until", arguments, 0, {"task": "t", "doc_id": 0, "repeats": 1})
-    requests = [KeyedRequest(instance, {}, {}, str(number), schema) for number, schema in enumerate(schemas)]
+    requests = [keyed(instance, str(number), schema) for number, schema in enumerate(schemas)]
     model, replies = WithoutEngine(), dict[str, Any]()
-    with RUN.evaluating(backends()["chat.vllm"], HERE):
-        ledger = Ledger(lambda attempt: attempt, lambda: False)
-        dispatch(model, requests, lambda request, output, _: replies.update({request.key: output}), ledger)
+    ledger, backend = Ledger(lambda attempt: attempt, lambda: False), backends()["chat.vllm"]
+    dispatch(model, backend, requests, lambda request, output, _: replies.update({request.key: output}), ledger)
     assert sorted(replies) == ["0", "1", "2", "3"]
     wanted = [schema and StructuredOutputsParams(schema) for schema in schemas]
     assert [made.get("structured_outputs") for made in handed] == wanted

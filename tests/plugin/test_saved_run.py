@@ -19,7 +19,6 @@ from siming_tasks.data import withhold
 from siming_tasks.plugin import host as lmms_eval
 from siming_tasks.plugin import saved_run
 from siming_tasks.plugin.hooks import evaluation, process_results
-from siming_tasks.plugin.hooks.run_context import RUN
 from tests.lmms_eval_runs import files_end_at
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
@@ -149,10 +148,9 @@ def test_predictions_are_not_claimed_when_they_could_not_be_written(
 ) -> None:
     public = withhold(short_demo, tmp_path / "public", tmp_path / "labels.jsonl")
     monkeypatch.setenv("SIMING_DATA", str(public.root))
-    RUN.begin()
     video = public.videos[0].video_id
     doc = {"id": f"full_error/{video}", "setting": "full_error", "video_id": video, "step_id": ""}
-    record = process_results({**doc, "root": str(public.root)}, ["{}"])["siming_stderr"]
+    record = process_results(doc, ["{}"])["siming_stderr"]
     (tmp_path / "out").write_text("a file in the way")
     lost = evaluation([record], Namespace(output_path=str(tmp_path / "out")))
     assert lost["predictions"] is None

@@ -22,7 +22,7 @@ from siming_tasks.common.errors import SimingError
 from siming_tasks.data import open_dataset
 from siming_tasks.media import Policy, backends
 from siming_tasks.options import Options
-from siming_tasks.plugin.preflight import check_data
+from siming_tasks.plugin.preflight import plan
 from tests.plugin.serving import Server, completion
 
 pytestmark = pytest.mark.host
@@ -104,6 +104,6 @@ def test_a_class_that_does_not_hear_and_data_without_sound_are_refused_by_name(
 ) -> None:
     monkeypatch.setenv("SIMING_DATA", str(short_demo if silent else heard_demo))
     with pytest.raises(SimingError) as refused:
-        check_data([f"siming_{task}"])
+        plan(Options.from_env(), [f"siming_{task}"])
         Policy.of(Options()).mode_for(backends()[model], task=TASKS[task])
     assert words in str(refused.value)

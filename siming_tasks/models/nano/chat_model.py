@@ -6,6 +6,7 @@ It sees what any model sees, its messages, and no document, label, rubric or fil
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 from accelerate import Accelerator
@@ -13,6 +14,8 @@ from lmms_eval.api.model import lmms
 from tqdm import tqdm
 
 from siming_tasks.common.errors import SimingError
+from siming_tasks.common.files import sha256_json
+from siming_tasks.models.nano import exam_judge, networks
 from siming_tasks.models.nano.exam_judge import Watcher
 
 logger = logging.getLogger(__name__)
@@ -28,7 +31,7 @@ class SimingNano(lmms):  # type: ignore[misc]
     """
 
     is_simple = False
-    keeps_replies = False  # asking again takes a minute, and other weights give other replies
+    concurrent = True  # several requests are asked in one call
 
     def __init__(
         self, device: str | None = None, batch_size: int | str = 1, frames: int | str = 64,
@@ -43,6 +46,8 @@ class SimingNano(lmms):  # type: ignore[misc]
         except SimingError as error:  # before anything is asked: after a later error lmms-eval exits 0
             raise SystemExit(f"siming-tasks: {error}") from None
         self.device = self.watcher.device
+        sources = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in (exam_judge, networks)]
+        self.replies_depend_on = {"judge": sha256_json([self.watcher.digest, sources])[:16]}
 
     def generate_until(self, requests: list[Any]) -> list[str]:
         """One JSON reply per request, in order."""

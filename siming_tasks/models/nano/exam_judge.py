@@ -133,7 +133,7 @@ class Watcher:
     """Reads frames and judges steps, on a GPU where there is one.
 
     ``frames``, ``clip_frames``: taken of a video file of an exam, of a clip, where it gets files. ``silent``: how often
-    it did not answer, by reason.
+    it did not answer, by reason. ``digest``: of its weights.
 
     Raises:
         DataError: the weights are missing or not the ones that belong here.
@@ -142,7 +142,7 @@ class Watcher:
     def __init__(
         self, device: str | None = None, frames: int = 64, clip_frames: int = 16, weights: Path = WEIGHTS
     ) -> None:
-        tensors, facts, _ = load(weights)
+        tensors, facts, self.digest = load(weights)
         self.frames, self.clip_frames = frames, clip_frames
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._top: dict[str, float] = facts["steps"]

@@ -17,7 +17,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.media import ABLATION_RULES, backends, has_sound
 from siming_tasks.options import shard_of
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.run_context import RunContext, current_run
 
 
 def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:
@@ -69,23 +69,24 @@ def _docs(setting: TaskSpec) -> Callable[[Any], Any]:
     def process_docs(_: Any) -> Any:
         import datasets
 
-        return datasets.Dataset.from_list(documents(setting, RUN.current_dataset()))
+        return datasets.Dataset.from_list(documents(setting, current_run()))
 
     return process_docs
 
 
-def documents(setting: TaskSpec, dataset: Dataset) -> list[dict[str, str]]:
+def documents(setting: TaskSpec, run: RunContext) -> list[dict[str, str]]:
     """Documents of a task, one per request, in the order in which they are asked; of a shard, those of the shard.
 
     Raises:
         DataError: there is nothing to ask (:func:`refuse_empty`).
         OptionsError: the shard would be empty, or would take an exam's questions apart.
     """
+    dataset = run.dataset
     refuse_empty([setting], dataset)
     rows = []
-    questions = list(RUN.prompting_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of))
-    if share := RUN.options.shard:
-        if RUN.options.ask != "all":
+    questions = list(run.prompting_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of))
+    if share := run.options.shard:
+        if run.options.ask != "all":
             raise OptionsError("Shards are made of whole exams: leave SIMING_ASK at all, or run without SIMING_SHARD.")
         count, questions = len(questions), questions[shard_slice(shard_of(share), len(questions))]
         if not questions:
@@ -97,7 +98,6 @@ def documents(setting: TaskSpec, dataset: Dataset) -> list[dict[str, str]]:
             "setting": setting.name,
             "video_id": question.video_id,
             "step_id": question.step_id or "",
-            "root": str(dataset.root),
         }
         rows.append({**row, "part": part} if part else row)
     return rows
@@ -105,34 +105,34 @@ def documents(setting: TaskSpec, dataset: Dataset) -> list[dict[str, str]]:
 
 def _alias(setting: TaskSpec) -> str:
     """Name of a task in the printed table."""
-    RUN.begin()
-    dataset = RUN.current_dataset()
+    run = current_run()
+    dataset = run.dataset
     part = f", {dataset.part}" if dataset.part else ""
-    name = f"{setting.task_name}{RUN.prompting_of(setting).title_suffix}{part}"
+    name = f"{setting.task_name}{run.prompting_of(setting).title_suffix}{part}"
     return f"{name} [SYNTHETIC {dataset.name}]" if dataset.synthetic else name
 
 
 def _metadata(setting: TaskSpec) -> dict[str, Any]:
     """Version, data, prompt and options that a result depends on; lmms-eval's own cache has them in its key."""
-    RUN.begin()
-    dataset = RUN.current_dataset()
+    run = current_run()
+    dataset = run.dataset
     default_modes = {name: backend.media and backend.media.name for name, backend in backends().items()}
     return {
         "version": PROMPT_VERSION,
         "siming_dataset": dataset.name + (" (synthetic)" if dataset.synthetic else ""),
         "siming_digest": dataset.digest,
-        "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, RUN.options.prompt)}",
-        "siming_options": json.dumps({**RUN.policy.facts(), **RUN.prompting_of(setting).changed_options()}),
+        "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, run.options.prompt)}",
+        "siming_options": json.dumps({**run.policy.facts(), **run.prompting_of(setting).changed_options()}),
         "siming_media": sha256_json(default_modes)[:12],
         **{name: fact for name, fact in dataset.facts.items() if name in ("split", "attempts")},
-        **({"shard": RUN.options.shard} if RUN.options.shard else {}),
+        **({"shard": run.options.shard} if run.options.shard else {}),
         **({"siming_ablation": f"{setting.ablation.name} {ABLATION_RULES}"} if setting.ablation else {}),
     }
 
 
-def generation_kwargs() -> dict[str, Any]:
+def generation_kwargs(run: RunContext) -> dict[str, Any]:
     """Generation arguments of a request; a model that is to reason first may use more tokens."""
-    most = MAX_TOKENS_REASONED if RUN.options.prompt == "reasoned" else MAX_TOKENS
+    most = MAX_TOKENS_REASONED if run.options.prompt == "reasoned" else MAX_TOKENS
     # lmms-eval stops at a blank line otherwise, and pretty-printed JSON has some
     return {"max_new_tokens": most, "temperature": 0, "do_sample": False, "until": []}
 

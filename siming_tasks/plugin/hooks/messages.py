@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
-from unittest.mock import patch
 
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.tasks import TASKS
@@ -24,99 +23,111 @@ from siming_tasks.benchmark.types import verdict_word
 from siming_tasks.data.consent import HERE
 from siming_tasks.data.gate import built
 from siming_tasks.data.transcript import Utterance, said_within, transcript_facts, transcript_of, transcript_text
-from siming_tasks.media import NOTHING_SHOWN, FrameStore, Sound, StoredImage, View, ablate, decoder, sound_of, view
+from siming_tasks.media import (
+    NOTHING_SHOWN,
+    UNKNOWN,
+    Backend,
+    FrameStore,
+    Sound,
+    StoredImage,
+    View,
+    ablate,
+    decoder,
+    sound_of,
+    view,
+)
 from siming_tasks.plugin import host
-from siming_tasks.plugin.hooks.run_context import RUN, Doc
+from siming_tasks.plugin.reply import ASKED
+from siming_tasks.plugin.run_context import Doc, RunContext, current_run
 
 Table = Mapping[str, Any] | None
 """Settings that a task file has for a model (``lmms_eval_specific_kwargs``); ours have none, the class decides."""
 
 
-def shown_view(doc: Doc, table: Table) -> View | None:
+def shown_view(run: RunContext, doc: Doc, table: Table, *, made: bool = True) -> View | None:
     """Media of a document; None where nothing is shown: without video, or sound alone.
 
-    The first call for a video decodes all of it once, for all tasks.
+    The first call for a video decodes all of it once, for all tasks; ``made=False`` decodes and writes nothing.
     """
-    opened, options, policy = RUN.dataset_of(doc), RUN.options, RUN.policy
-    cache, dataset, setting = RUN.options.cache_dir, opened.dataset, TASKS[doc["setting"]]
+    dataset, policy, setting = run.dataset, run.policy, TASKS[doc["setting"]]
     ablation, video = setting.ablation, dataset.video(doc["video_id"])
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
     if not setting.shows_media:
         return None
-    mode = RUN.media_mode(table, setting)
+    mode = run.media_mode(table, setting)
 
-    def view_of(video: Video, span: Span) -> View:
+    def view_of(video: Video, span: Span, made: bool = made) -> View:
         request = policy.request(video.duration, span, setting.scope)
         return view(
             dataset.media_path(video),
-            digest=dataset.media_digest(video, cache),
+            digest=dataset.media_digest(video, run.options.cache_dir),
             span=request.span,
             frames=request.frames,
             mode=mode,
-            cache=cache,
+            cache=run.options.cache_dir,
             size=policy.frame_size,
-            cache_gb=options.cache_gb,
+            cache_gb=run.options.cache_gb,
             also=lambda: policy.requests(video),
             sampler=request.sampler,
-            file=not ablation,
-            plain=RUN.recipient != HERE and not dataset.simulated.videos,
+            made=made and not (ablation and not mode.images),
+            plain=run.recipient != HERE and not dataset.simulated.videos,
         )
 
     if not ablation:
         return view_of(video, span)
     own: tuple[float, ...] = ()
     if ablation.shows_other_exam:
-        own = view_of(video, span).times
-        video, span = opened.mismatched.of(video, doc["step_id"] or None)
+        own = view_of(video, span, made=False).times
+        video, span = run.mismatched.of(video, doc["step_id"] or None)
     return ablate(view_of(video, span), ablation, f"{doc['video_id']}/{doc['step_id']}", own=own)
 
 
-def _part_of(doc: Doc) -> tuple[Video, tuple[float, float]]:
+def _part_of(run: RunContext, doc: Doc) -> tuple[Video, tuple[float, float]]:
     """Video of a document and the seconds of it that are asked about."""
-    video = RUN.dataset_of(doc).dataset.video(doc["video_id"])
+    video = run.dataset.video(doc["video_id"])
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
     return video, span or (0.0, video.duration)
 
 
-def heard_sound(doc: Doc) -> Sound | None:
+def heard_sound(run: RunContext, doc: Doc) -> Sound | None:
     """Sound of the part that a document asks about, as long as the part; None where none is given."""
     if not TASKS[doc["setting"]].modality.sound:
         return None
-    store = _store_of(doc)
+    store = _store_of(run, doc)
     store.touch()
-    return sound_of(store).part(*_part_of(doc)[1])
+    return sound_of(store).part(*_part_of(run, doc)[1])
 
 
-def _store_of(doc: Doc) -> FrameStore:
+def _store_of(run: RunContext, doc: Doc) -> FrameStore:
     """Folder of all that is stored about a document's video."""
-    dataset, cache = RUN.dataset_of(doc).dataset, RUN.options.cache_dir
+    dataset, cache = run.dataset, run.options.cache_dir
     video = dataset.video(doc["video_id"])
     return FrameStore(
-        cache, dataset.media_path(video), dataset.media_digest(video, cache), cache_gb=RUN.options.cache_gb
+        cache, dataset.media_path(video), dataset.media_digest(video, cache), cache_gb=run.options.cache_gb
     )
 
 
-def read_transcript(doc: Doc) -> tuple[Utterance, ...] | None:
+def read_transcript(run: RunContext, doc: Doc) -> tuple[Utterance, ...] | None:
     """Utterances in the part that a document asks about; None where no transcript is given."""
     if not TASKS[doc["setting"]].modality.transcript:
         return None
-    video, part = _part_of(doc)
+    video, part = _part_of(run, doc)
     return said_within(transcript_of(video) or (), *part)
 
 
-def _media_facts(doc: Doc, media: View | None) -> dict[str, Any]:
+def media_facts(run: RunContext, doc: Doc, media: View | None) -> dict[str, Any]:
     """Description of a document's media for its record."""
-    setting, opened = TASKS[doc["setting"]], RUN.dataset_of(doc)
-    facts = {**(media.info() if media else NOTHING_SHOWN), "density": RUN.policy.density_of(setting.scope)}
-    if (sound := heard_sound(doc)) is not None:
+    setting = TASKS[doc["setting"]]
+    facts = {**(media.info() if media else NOTHING_SHOWN), "density": run.policy.density_of(setting.scope)}
+    if (sound := heard_sound(run, doc)) is not None:
         facts |= {"sound": sound.info(), "decoder": decoder()}
-    if (transcript := read_transcript(doc)) is not None:
+    if (transcript := read_transcript(run, doc)) is not None:
         facts["transcript"] = transcript_facts(transcript)
     if setting.ablation:
         facts["ablation"] = setting.ablation.name
     if setting.ablation.shows_other_exam:
-        video = opened.dataset.video(doc["video_id"])
-        facts["mismatched_video"] = opened.mismatched.of(video, doc["step_id"] or None)[0].video_id
+        video = run.dataset.video(doc["video_id"])
+        facts["mismatched_video"] = run.mismatched.of(video, doc["step_id"] or None)[0].video_id
     return facts
 
 
@@ -130,29 +141,29 @@ class _Sent:
     sounds: list[Any]
 
 
-def _media_to_send(doc: Doc, table: Table) -> _Sent:
-    """Media of a document that is being sent; records what they are."""
+def _media_to_send(run: RunContext, doc: Doc, table: Table) -> _Sent:
+    """Media of a document that is being sent; the request that is asked learns what they are."""
     if TASKS[doc["setting"]].gives_recordings:
-        built(RUN.dataset_of(doc).dataset)
-    media, backend = shown_view(doc, table), RUN.backend
+        built(run.dataset)
+    media, backend = shown_view(run, doc, table), run.backend
     images: list[Any] = []
     sent = None
     if media and not media.path and backend.images == "paths":  # the model opens the files itself
         images = list(map(str, media.files()))
     elif media and not media.path:
         images, sent = media.to_send(decode=not backend.encodes)
-    RUN.record_media(doc, _media_facts(doc, media), sent)
+    if asked := ASKED.get():
+        asked.facts, asked.sent = media_facts(run, doc, media), sent
     sounds: list[Any] = []
-    if (sound := heard_sound(doc)) is not None:
-        store, form = _store_of(doc), backend.hears or "path"
+    if (sound := heard_sound(run, doc)) is not None:
+        store, form = _store_of(run, doc), backend.hears or "path"
         sounds = [piece.to_send(form, store) for piece in sound.pieces(backend.sound_seconds)]
     return _Sent(media, images, str(media.path) if media and media.path else None, sounds)
 
 
-def _prompt(doc: Doc) -> str:
+def _prompt(run: RunContext, doc: Doc) -> str:
     """Text of a question: the prompt, after the transcript where one is given."""
-    prompt = RUN.dataset_of(doc).prompt(doc, RUN.options.prompt)[0]
-    transcript = read_transcript(doc)
+    prompt, transcript = run.prompt(doc)[0], read_transcript(run, doc)
     return prompt if transcript is None else f"{transcript_text(transcript)}\n\n{prompt}"
 
 
@@ -163,26 +174,23 @@ def _times(doc: Doc, media: View) -> list[float]:
 
 def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any]:
     """Media for simple models: frames as images, or the path of a video file, then sound; empty if none is shown."""
-    sent = _media_to_send(doc, lmms_eval_specific_kwargs)
+    sent = _media_to_send(current_run(), doc, lmms_eval_specific_kwargs)
     return [*([sent.file] if sent.file else sent.images), *sent.sounds]
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     """Prompt for simple models; in frames mode after a sentence with the frames' times."""
-    setting = TASKS[doc["setting"]]
-    mode = RUN.media_mode(lmms_eval_specific_kwargs, setting)
-    media = shown_view(doc, lmms_eval_specific_kwargs) if mode.images else None
-    # the mode is all that is known of a request whose reply comes from a cache
-    is_known = media or not setting.shows_media
-    RUN.record_media(doc, _media_facts(doc, media) if is_known else {"mode": mode.name}, overwrite=False)
-    return (
-        f"{frames_note(_times(doc, media), setting.ablation.shows_times)}\n\n{_prompt(doc)}" if media else _prompt(doc)
-    )
+    run, setting = current_run(), TASKS[doc["setting"]]
+    mode = run.media_mode(lmms_eval_specific_kwargs, setting)
+    media = shown_view(run, doc, lmms_eval_specific_kwargs, made=False) if mode.images else None
+    prompt = _prompt(run, doc)
+    return f"{frames_note(_times(doc, media), setting.ablation.shows_times)}\n\n{prompt}" if media else prompt
 
 
 def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[dict[str, Any]]:
     """Message for chat models: one user turn, media first, each frame after its time; a new list at every call."""
-    sent = _media_to_send(doc, lmms_eval_specific_kwargs)
+    run = current_run()
+    sent = _media_to_send(run, doc, lmms_eval_specific_kwargs)
     shows_times = TASKS[doc["setting"]].ablation.shows_times
     content: list[dict[str, Any]] = []
     if sent.file:
@@ -192,14 +200,14 @@ def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[d
             content += [{"type": "text", "text": frame_caption(time)}] if shows_times else []
             content.append({"type": "image", "url": image})
     content += [{"type": "audio", "url": sound} for sound in sent.sounds]
-    content.append({"type": "text", "text": _prompt(doc)})
+    content.append({"type": "text", "text": _prompt(run, doc)})
     return [{"role": "user", "content": content}]
 
 
 def doc_to_target(doc: Doc) -> str:
     """Consensus as JSON, for people who read the logged samples; metrics do not use it."""
-    opened = RUN.dataset_of(doc)
-    video, steps = opened.dataset.video(doc["video_id"]), opened.steps(doc)
+    run = current_run()
+    video, steps = run.dataset.video(doc["video_id"]), run.steps(doc)
     points = {step.id: video.step(step.id).consensus for step in steps}
     if TASKS[doc["setting"]].answer == "score":
         return json.dumps(points)
@@ -209,13 +217,13 @@ def doc_to_target(doc: Doc) -> str:
 
 
 @contextmanager
-def stored_images_sent(model: Any = None) -> Iterator[None]:
+def stored_images_sent(model: Any = None, backend: Backend = UNKNOWN) -> Iterator[None]:
     """While the block runs, a model sends stored frames as they are."""
     with ExitStack() as stack:
         stack.enter_context(host.replaced(_ENCODERS))
-        if RUN.backend.name in ("simple.gpt4v", "simple.openai") and (client := getattr(model, "client", None)):
+        if backend.name in ("simple.gpt4v", "simple.openai") and (client := getattr(model, "client", None)):
             place = client.chat.completions
-            stack.enter_context(patch.object(place, "create", _with_media_types(place.create)))
+            stack.enter_context(host.swapped("client:chat.completions.create", place, _with_media_types(place.create)))
         yield
 
 

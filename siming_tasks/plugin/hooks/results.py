@@ -17,7 +17,8 @@ from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED, TABLE
 from siming_tasks.benchmark.record import Conditions, Record, distinct_records
 from siming_tasks.benchmark.tasks import ANSWER_FORMATS, TASKS, TaskSpec
 from siming_tasks.common.files import sha256_json
-from siming_tasks.plugin.hooks.run_context import RUN, Doc, Item
+from siming_tasks.plugin.reply import NOT_KNOWN, Reply
+from siming_tasks.plugin.run_context import Doc, Item, current_run
 from siming_tasks.study.results.evaluate_records import evaluate_records
 from siming_tasks.study.results.read_predictions import write_predictions
 from siming_tasks.study.results.unread_replies import UnreadNote, UnreadReplies, unread_note
@@ -33,21 +34,20 @@ _UNREAD: dict[str, UnreadReplies] = {}  # by the digest of their data set
 
 def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     """Parse and record a reply. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
-    setting = TASKS[doc["setting"]]
-    opened = RUN.dataset_of(doc)
-    reply = results[0] if results else None
-    parsed = RUN.parse_reply(doc, reply)
+    run, setting = current_run(), TASKS[doc["setting"]]
+    text = results[0] if results else None
+    reply = text if isinstance(text, Reply) else Reply.of(str(text or ""), NOT_KNOWN, None, run.parse(doc, text))
     conditions = Conditions(
-        prompt=opened.prompt(doc, RUN.options.prompt)[1],
-        dataset=opened.dataset.digest,
-        media=RUN.media_of(doc) | ({} if RUN.verified else {"verified": False}),
-        usage=RUN.usage_of(doc),
-        asking=RUN.prompting_of(setting).label,
-        reply_schema=sha256_json(schema)[:12] if (schema := RUN.reply_schema(doc)) else "",
+        prompt=run.prompt(doc)[1],
+        dataset=run.dataset.digest,
+        media={**reply.media, **({} if run.verified else {"verified": False})},
+        usage=reply.usage,
+        asking=run.prompting_of(setting).label,
+        reply_schema=sha256_json(schema)[:12] if (schema := run.reply_schema(doc)) else "",
         part=doc.get("part", ""),
     )
-    record = Record.from_reply(setting.name, doc["video_id"], doc["step_id"] or None, parsed, conditions)
-    _UNREAD.setdefault(opened.dataset.digest, UnreadReplies(opened.dataset)).put(record, str(reply or ""))
+    record = Record.from_reply(setting.name, doc["video_id"], doc["step_id"] or None, reply.parsed, conditions)
+    _UNREAD.setdefault(run.dataset.digest, UnreadReplies(run.dataset)).put(record, reply)
     return {**dict.fromkeys(_metrics_of(setting), _item(record)), RECORD: record.to_json()}
 
 
@@ -79,12 +79,12 @@ def aggregator(name: str) -> Callable[..., float | None] | None:
     metric, is_error = name.removesuffix("_stderr"), name.endswith("_stderr")
 
     def aggregate(items: Sequence[Item]) -> float | None:
-        estimate = RUN.evaluate_items(list(items)).one(ANSWERED, ALL, metric)
+        estimate = current_run().evaluate(items).one(ANSWERED, ALL, metric)
         return estimate.stderr if is_error else estimate.value
 
     def aggregate_format_metric(items: Sequence[Item]) -> float | None:
         answer_format = TASKS[items[0]["id"].partition("/")[0]].answer_format
-        rows = RUN.evaluate_items(list(items)).of(metric=answer_format.metrics[name].key)
+        rows = current_run().evaluate(items).of(metric=answer_format.metrics[name].key)
         return next((row.value for row in rows if row.table not in TABLES), None)
 
     if any(name in answer_format.metrics for answer_format in ANSWER_FORMATS.values()):
@@ -108,11 +108,10 @@ def metric_list(setting: TaskSpec) -> list[dict[str, Any]]:
 
 def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str, Any]:
     """Whole evaluation for the results file; if labels are withheld, also writes the prediction file in its place."""
-    dataset = RUN.dataset_with_digest(items[0]["dataset"])
-    setting = items[0]["setting"]
-    records = list(map(Record.from_json, items))
-    rows = RUN.evaluate_items(list(map(_item, records)))
-    result = evaluate_records(records, dataset, RUN.options, setting, rows=rows)
+    run, setting = current_run(), items[0]["setting"]
+    dataset, records = run.dataset, list(map(Record.from_json, items))
+    rows = run.evaluate(list(map(_item, records)))
+    result = evaluate_records(records, dataset, run.options, setting, rows=rows)
     _RECORDS[setting] = records
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
@@ -125,7 +124,7 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
         else:
             logger.warning("The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, path)
             result["predictions"] = path.name
-    if not RUN.verified:
+    if not run.verified:
         result["media"]["verified"] = False
         logger.warning(
             "%s: NOT VERIFIED: no test of siming-tasks runs this class of lmms-eval. Ask it once with `siming run plan "

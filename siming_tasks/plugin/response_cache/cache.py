@@ -8,20 +8,22 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Any
-from unittest.mock import patch
+from typing import Any, NamedTuple
 
 from siming_tasks.benchmark.record import REQUEST_FAILED, add_usage, is_asked_again
+from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.public_facts import public_arguments
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data import gate
-from siming_tasks.media import pixels
+from siming_tasks.media.sampler import UNIFORM
 from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.plugin import host
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.hooks.messages import media_facts, shown_view
 from siming_tasks.plugin.preflight import address_of, is_siming_task
+from siming_tasks.plugin.reply import NOT_KNOWN, Reply
+from siming_tasks.plugin.response_cache.ahead import decoded_ahead
 from siming_tasks.plugin.response_cache.attempt import Attempt, count_of, reply_of
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, lies_over_processes, one_reply_per_request
 from siming_tasks.plugin.response_cache.key import (
@@ -32,7 +34,8 @@ from siming_tasks.plugin.response_cache.key import (
     requests_with_keys,
 )
 from siming_tasks.plugin.response_cache.ledger import Budget, Ledger, usage_of
-from siming_tasks.plugin.response_cache.store import KeptReply, ReplyStore
+from siming_tasks.plugin.response_cache.store import KeptReply, ReplyStore, once
+from siming_tasks.plugin.run_context import RunContext, current_run
 
 Ask = Callable[[Sequence[Any]], Sequence[Any]]
 """Function that returns one output for each of lmms-eval's requests, in their order."""
@@ -44,10 +47,11 @@ def replies_kept(model: Any) -> Iterator[None]:
     others = functools.partial(type(model).generate_until, model)
 
     def ours(instances: Sequence[Any]) -> list[Any]:
-        with gate.requests(RUN.recipient) as block:
-            return _answer(model, instances, block)
+        run = current_run()
+        with gate.requests(run.recipient) as block:
+            return _answer(run, model, instances, block)
 
-    with patch.object(model, "generate_until", functools.partial(_split, ours, others)):
+    with host.swapped("model:generate_until", model, functools.partial(_split, ours, others)):
         yield
 
 
@@ -61,57 +65,79 @@ def _split(ask_ours: Ask, ask_others: Ask, instances: Sequence[Any]) -> list[Any
     return [next(outputs[ours]) for ours in is_ours]
 
 
-def _answer(model: Any, instances: Sequence[Any], block: gate.Block) -> list[Any]:
+def _answer(run: RunContext, model: Any, instances: Sequence[Any], block: gate.Block) -> list[Any]:
     """Outputs for requests of our tasks, from the store as far as they are kept."""
     if not getattr(model, "keeps_replies", True):
-        return one_reply_per_request(model, RUN.backend, instances)
+        requests = list(requests_with_keys(run, model, instances, None))
+        texts = one_reply_per_request(model, run.backend, requests)
+        return [
+            Reply.of(text, request.asked.media(), None, run.parse(request.doc, text))
+            for request, text in zip(requests, texts, strict=True)
+        ]
     identity = None
-    if RUN.options.replies.lower() != "off":
+    if run.options.replies.lower() != "off":
         try:
             identity = identity_of(model)
         except UnidentifiedModel as reason:
             name = type(model).__name__
             _log(f"replies are not kept: the answers of {name} may depend on something unknown: {reason}.", warn=True)
     try:
-        run = _Run(model, instances, identity, block)
+        asking = _Asking(run, model, instances, identity, block)
     except SimingError as error:  # after an ordinary error lmms-eval exits 0
         raise SystemExit(f"siming-tasks: {error}") from None
-    return run.outputs_of(instances)
+    return asking.outputs()
 
 
-class _Run:
+class _Answer(NamedTuple):
+    """Answer to a request: its text, the token counts of the class (None if it gave none) and what was shown."""
+
+    text: str
+    counts: Mapping[str, Any] | None
+    media: Mapping[str, Any]
+
+
+class _Asking:
     """Replies of one run as they come: handed to lmms-eval, charged to the budget, and kept if they are answers.
 
     Attributes:
         requests: of this process, by key.
         store: of the model; None where no replies are kept.
-        outputs: what lmms-eval gets, by key of the request.
+        answers: by key of the request; None for one that was not sent.
         kept: keys of the requests whose replies lie in the store.
         was_stopped: a request was not sent because the run is to stop.
     """
 
     def __init__(
-        self, model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None, block: gate.Block
+        self,
+        run: RunContext,
+        model: Any,
+        instances: Sequence[Any],
+        identity: Mapping[str, Any] | None,
+        block: gate.Block,
     ) -> None:
-        self.model, self.block, given = model, block, arguments_of(model) or {}
+        self.run, self.model, self.block, given = run, model, block, arguments_of(model) or {}
         names = (getattr(model, "model_version", None), *map(given.get, ("model_version", "model", "pretrained")))
         name = next((name for name in names if isinstance(name, str)), None)
-        self.budget = Budget(RUN.options, name, getattr(model, "world_size", 1))
+        self.budget = Budget(run.options, name, getattr(model, "world_size", 1))
         self.waits: dict[str, Any] = {}
         if service := transport_of_class(type(model)):
             service = service.with_arguments(given)
             self.waits = {"timeout": service.timeout, "tries": service.most_tries}
         self.ledger = Ledger(self._entered, self._reason_to_stop, self.waits.get("timeout"))
-        self.all = list(requests_with_keys(model, instances, identity))
+        self.all = list(requests_with_keys(run, model, instances, identity))
         self.requests = {request.key: request for request in self.all}
-        self.outputs: dict[str, Any] = {}
+        self.answers: dict[str, _Answer | None] = {}
         self.earlier: dict[str, list[Attempt]] = {}
         self.kept: set[str] = set()
         self.was_stopped = False
-        self._usages: dict[str, dict[str, dict[str, Any]]] = {}
+        self._unshown = self.all[0].asked.errors if self.all else []
+        self._facts: dict[str, dict[str, Any]] = {}
+        self._keys: dict[str, list[str]] = {}  # of the repeats of a document
+        for key, request in self.requests.items():
+            self._keys.setdefault(str(request.doc["id"]), []).append(key)
         self.store: ReplyStore | None = None
         if identity:
-            folder = RUN.options.replies_dir / f"{type(model).__name__}-{sha256_json(identity)[:16]}"
+            folder = run.options.replies_dir / f"{type(model).__name__}-{sha256_json(identity)[:16]}"
             self.store = ReplyStore(folder)
             with suppress(OSError):  # the store will say that nothing can be written there
                 if not (description := folder / "model.json").exists():  # for people who look
@@ -119,25 +145,27 @@ class _Run:
                         about = {**identity, "arguments": public_arguments(identity["arguments"])}
                         stream.write(json.dumps(about, indent=1) + "\n")
 
-    def outputs_of(self, instances: Sequence[Any]) -> list[Any]:
+    def outputs(self) -> list[Any]:
         """Find what is kept, ask for the rest, and return all in the order of lmms-eval's requests."""
         lock: Any = nullcontext()
         if self.store and not lies_over_processes(self.model):  # whose processes wait for each other in every batch
             rank, of = getattr(self.model, "rank", 0), getattr(self.model, "world_size", 1)
-            name = f"shard{RUN.options.shard.replace('/', 'of')}-rank{rank}of{of}"
+            name = f"shard{self.run.options.shard.replace('/', 'of')}-rank{rank}of{of}"
             text = f"another run of this model is at work in {self.store.folder}; waiting until it has ended."
             lock = self.store.only_one(name, functools.partial(_log, text, warn=True))
         with lock:
             self._take_kept()
-            missing = [request for key, request in self.requests.items() if key not in self.outputs]
+            missing = [request for key, request in self.requests.items() if key not in self.answers]
             try:
                 if not missing or self.store is None or self.store.open():
-                    dispatch(self.model, missing, self._take_new, self.ledger, next(iter(self.all), None))
+                    with decoded_ahead(self.run, missing):
+                        spare = next(iter(self.all), None)
+                        dispatch(self.model, self.run.backend, missing, self._take_new, self.ledger, spare)
             finally:
                 if self.store:
                     self.store.close()
-        if self.block.refused:
-            raise self.block.refused
+        if refused := self.block.refused or next(iter(self._unshown), None):
+            raise refused
         if self.store and self.store.error:
             raise SystemExit(f"siming-tasks: {self.store.error}")
         if self.was_stopped:
@@ -148,10 +176,28 @@ class _Run:
             )
         if reached := self.budget.reached:  # by what was in flight
             _log(f"everything was asked, and {reached}.", warn=True)
-        return [self.outputs[request.key] for request in self.all]
+        if self.store and missing:  # others may have asked the same meanwhile
+            self.earlier = self.store.find(self.requests.keys())[1]
+        return [self._output(request) for request in self.all]
+
+    def _output(self, request: KeyedRequest) -> Any:
+        """What lmms-eval gets for a request: its reply with all that is known of it."""
+        answer = self.answers[request.key]
+        assert answer is not None  # a run in which something was not sent has ended
+        usage = add_usage([self._usage_of(key) for key in self._keys[str(request.doc["id"])]])
+        reply = Reply.of(answer.text, answer.media, usage, self.run.parse(request.doc, answer.text))
+        if answer.counts is None:
+            return reply
+        tokens = host.fetch("lmms_eval.api.instance:TokenCounts")(**answer.counts)
+        return host.fetch("lmms_eval.api.instance:GenerationResult")(reply, tokens)
 
     def _reason_to_stop(self) -> str:
-        return str(self.block.refused or (self.store.error if self.store else "") or self.budget.reason)
+        return str(
+            self.block.refused
+            or next(iter(self._unshown), "")
+            or (self.store.error if self.store else "")
+            or self.budget.reason
+        )
 
     def _entered(self, attempt: Attempt) -> None:
         self.budget.charge([attempt])
@@ -176,70 +222,69 @@ class _Run:
             self.budget.charge(attempts)
         self.kept.update(kept)
         for key, reply in kept.items():
-            request, media = self.requests[key], dict(reply.media or {})
-            self.outputs[key] = _output(well_formed(reply.reply), reply.tokens)
-            if media:  # the same bytes: their pixels have this run's number, too
-                RUN.record_media(request.doc, media | ({"pixels": pixels()} if "pixels" in media else {}))
-            self._record_usage(request, {"at": reply.at, "kept": True})
+            request = self.requests[key]
+            self.answers[key] = _Answer(well_formed(reply.reply), reply.tokens, self._media_of(request, reply))
+            self._facts[key] = {"at": reply.at, "kept": True}
+
+    def _media_of(self, request: KeyedRequest, reply: KeptReply) -> Mapping[str, Any]:
+        """This run's statement of what was shown, with what the run alone knows that got the reply."""
+        if reply.media.get("mode", UNKNOWN_MODE) == UNKNOWN_MODE:
+            return NOT_KNOWN
+        if self.run.policy.sampler != UNIFORM:  # its frames, which are the same, are known to who decodes the video
+            return {**reply.media, "size": self.run.policy.frame_size}
+        shown = shown_view(self.run, request.doc, request.table, made=False)
+        then = ((name, reply.media[name]) for name in ("encoding", "bytes", "decoder") if name in reply.media)
+        return {**media_facts(self.run, request.doc, shown), **dict(then)}
 
     def _take_new(self, request: KeyedRequest, output: Any, seconds: float | None) -> None:
         """Take a reply that just came, and keep it if it is an answer.
 
         ``seconds`` are those of its call; None where it was one of a batch, in which classes count padding as tokens.
         """
-        if request.key in self.outputs:
+        if request.key in self.answers:
             return
         said, tokens = host.fetch("lmms_eval.api.instance:unwrap_generation_output")(output)
         heard = self.ledger.of(request.key)
         by_host = said == NOT_SENT and not heard and self.budget.reason  # a model may say these words, too
         if output is NOT_SENT or by_host or self.ledger.was_held_back(request.key):
-            self.outputs[request.key], self.was_stopped = NOT_SENT, True
+            self.answers[request.key], self.was_stopped = None, True
             return
 
         def is_failure(text: str) -> bool:
-            return bool(RUN.parse_reply(request.doc, text).status == REQUEST_FAILED)
+            return bool(self.run.parse(request.doc, text).status == REQUEST_FAILED)
 
         text, counts = reply_of(said, heard, is_failure), None
         if tokens is not None:
             counts = {name: count_of(stated) for name, stated in tokens.to_dict().items()}
-        self.outputs[request.key] = _output(well_formed(text), counts)
-        now, status = round(time.time(), 3), RUN.parse_reply(request.doc, text).status
+        media = request.asked.media()
+        self.answers[request.key] = _Answer(well_formed(text), counts, media)
+        now, status = round(time.time(), 3), self.run.parse(request.doc, text).status
         if status == REQUEST_FAILED:
             self.ledger.settle(request.key, now, seconds, error="no reply")
         else:
-            self.ledger.settle(request.key, now, seconds, **_counted(request, counts if seconds is not None else None))
+            self.ledger.settle(
+                request.key, now, seconds, **self._counted(request, counts if seconds is not None else None)
+            )
         at = None if status == REQUEST_FAILED else now
-        usage = self._record_usage(request, {"at": at} if self.store else {"at": at, "stored": False})
-        if self.store and not is_asked_again(status, usage):
-            media, name = dict(RUN.media_of(request.doc)), str(request.doc["id"])
-            self.store.add(KeptReply(request.key, name, text, now, address_of(self.model), media, counts))
+        self._facts[request.key] = {"at": at} if self.store else {"at": at, "stored": False}
+        if self.store and not is_asked_again(status, self._usage_of(request.key)):
+            name, address = str(request.doc["id"]), address_of(self.model)
+            self.store.add(KeptReply(request.key, name, text, now, address, media, counts))
             self.kept.add(request.key)
 
-    def _record_usage(self, request: KeyedRequest, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Record what a request has cost, with earlier commands; repeats of one document are added up."""
-        attempts = [*self.earlier.get(request.key, ()), *self.ledger.of(request.key)]
-        usages = self._usages.setdefault(str(request.doc["id"]), {})
-        usage = usages[request.key] = {**usage_of(attempts, self.budget), **self.waits, **facts}
-        RUN.record_usage(request.doc, add_usage(list(usages.values())))
-        return usage
+    def _usage_of(self, key: str) -> dict[str, Any]:
+        """What a request has cost, with earlier commands and others that asked at the same time."""
+        attempts = once([*self.earlier.get(key, ()), *self.ledger.of(key)])
+        return {**usage_of(attempts, self.budget), **self.waits, **self._facts[key]}
 
-
-def _output(text: str, counts: Mapping[str, Any] | None) -> Any:
-    """Reply in the form of lmms-eval, with the token counts of the class where it gave some."""
-    if counts is None:
-        return text
-    tokens = host.fetch("lmms_eval.api.instance:TokenCounts")(**counts)
-    return host.fetch("lmms_eval.api.instance:GenerationResult")(text, tokens)
-
-
-def _counted(request: KeyedRequest, counts: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Facts of an attempt by the token counts of the model's class."""
-    if not counts:
-        return {}
-    written = counts.get("output_tokens")
-    most = min(request.arguments.get("max_new_tokens") or 0, RUN.backend.most_tokens or sys.maxsize)
-    reason = "length" if most and (written or 0) >= most else None
-    return {"prompt_tokens": counts.get("input_tokens"), "completion_tokens": written, "finish_reason": reason}
+    def _counted(self, request: KeyedRequest, counts: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Facts of an attempt by the token counts of the model's class."""
+        if not counts:
+            return {}
+        written = counts.get("output_tokens")
+        most = min(request.arguments.get("max_new_tokens") or 0, self.run.backend.most_tokens or sys.maxsize)
+        reason = "length" if most and (written or 0) >= most else None
+        return {"prompt_tokens": counts.get("input_tokens"), "completion_tokens": written, "finish_reason": reason}
 
 
 def _log(text: str, *, warn: bool = False) -> None:

@@ -32,18 +32,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 from siming_tasks.benchmark.parsing.parsed_reply import BUDGET_MARKER
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend
 from siming_tasks.plugin import host
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.reply import ASKED
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, schemas_sent
-from siming_tasks.plugin.response_cache.attempt import FAILED
-from siming_tasks.plugin.response_cache.ledger import REQUEST, Ledger, NotSent
+from siming_tasks.plugin.response_cache.attempt import FAILED, count_of
+from siming_tasks.plugin.response_cache.ledger import Ledger, NotSent
 
 if TYPE_CHECKING:
     from siming_tasks.plugin.response_cache.key import KeyedRequest
@@ -65,12 +65,18 @@ MAX_SLICE = 64
 
 
 def dispatch(
-    model: Any, requests: Sequence[KeyedRequest], on_reply: OnReply, ledger: Ledger, spare: KeyedRequest | None = None
+    model: Any,
+    backend: Backend,
+    requests: Sequence[KeyedRequest],
+    on_reply: OnReply,
+    ledger: Ledger,
+    spare: KeyedRequest | None = None,
 ) -> None:
     """Have a model answer requests; each reply is handed over when it arrives.
 
     Args:
         model: lmms-eval's model object.
+        backend: row of its class.
         requests: to be answered.
         on_reply: see :data:`OnReply`. A request that is not sent because the run is to stop gets :data:`NOT_SENT`.
         ledger: gets all attempts.
@@ -80,13 +86,13 @@ def dispatch(
     threads = getattr(model, "num_concurrent", 0)  # in which a class asks by itself
     varies = getattr(model, "adaptive_concurrency", False) or getattr(model, "continual_mode", False)
     schemas = {request.key: request.schema for request in (*requests, *filter(None, [spare])) if request.schema}
-    with ledger.listening(), _new_connections(model), schemas_sent(model, RUN.backend, schemas):
+    with ledger.listening(), _new_connections(model), schemas_sent(model, backend, schemas):
         if inspect.iscoroutinefunction(getattr(type(model), "maybe_forward_with_tool", None)):
-            _in_coroutines(model, requests, on_reply, ledger)
+            _in_coroutines(model, backend, requests, on_reply, ledger)
         elif isinstance(threads, int) and threads > 0 and not varies and requests:
-            _in_threads(model, requests, on_reply, ledger, threads)
+            _in_threads(model, backend, requests, on_reply, ledger, threads)
         else:
-            _in_slices(model, requests, on_reply, ledger, spare)
+            _in_slices(model, backend, requests, on_reply, ledger, spare)
 
 
 @contextmanager
@@ -100,11 +106,13 @@ def _new_connections(model: Any) -> Iterator[None]:
         yield
         return
     openai = importlib.import_module("openai")  # the class has it imported, and lmms-eval brings it
-    with patch.object(model, "client", client.copy(http_client=openai.DefaultAsyncHttpxClient())):
+    with host.swapped("model:client", model, client.copy(http_client=openai.DefaultAsyncHttpxClient())):
         yield
 
 
-def _in_coroutines(model: Any, requests: Sequence[KeyedRequest], on_reply: OnReply, ledger: Ledger) -> None:
+def _in_coroutines(
+    model: Any, backend: Backend, requests: Sequence[KeyedRequest], on_reply: OnReply, ledger: Ledger
+) -> None:
     generation_result = host.fetch("lmms_eval.api.instance:GenerationResult")
     token_counts = host.fetch("lmms_eval.api.instance:TokenCounts")
     forward = model.maybe_forward_with_tool
@@ -117,16 +125,30 @@ def _in_coroutines(model: Any, requests: Sequence[KeyedRequest], on_reply: OnRep
         on_reply(requests[number], generation_result(text, tokens), time.monotonic() - began)
         return text, place, tokens
 
-    with patch.object(model, "maybe_forward_with_tool", forward_and_report):
-        outputs = _call(model, requests, ledger)
+    completions = model.client.chat.completions
+    create = completions.create
+
+    async def create_with_counts(*args: Any, **kwargs: Any) -> Any:
+        answer = await create(*args, **kwargs)
+        for name in ("prompt_tokens", "completion_tokens") if getattr(answer, "usage", None) else ():
+            setattr(answer.usage, name, count_of(getattr(answer.usage, name, 0)) or 0)  # the class adds them up
+        return answer
+
+    with (
+        host.swapped("model:maybe_forward_with_tool", model, forward_and_report),
+        host.swapped("client:chat.completions.create", completions, create_with_counts),
+    ):
+        outputs = _call(model, backend, requests, ledger)
     for request, output in zip(requests, outputs, strict=True):  # those that failed or were not sent are not reported
         on_reply(request, NOT_SENT if getattr(output, "text", output) is NOT_SENT else output, None)
 
 
-def _in_threads(model: Any, requests: Sequence[KeyedRequest], on_reply: OnReply, ledger: Ledger, threads: int) -> None:
+def _in_threads(
+    model: Any, backend: Backend, requests: Sequence[KeyedRequest], on_reply: OnReply, ledger: Ledger, threads: int
+) -> None:
     def ask(request: KeyedRequest) -> None:
         began = time.monotonic()
-        (output,) = [NOT_SENT] if ledger.stopped() else _call(_copy_for_call(model), [request], ledger)
+        (output,) = [NOT_SENT] if ledger.stopped() else _call(_copy_for_call(model), backend, [request], ledger)
         on_reply(request, output, time.monotonic() - began)
         bar.update()
 
@@ -162,7 +184,12 @@ def lies_over_processes(model: Any) -> bool:
 
 
 def _in_slices(
-    model: Any, requests: Sequence[KeyedRequest], on_reply: OnReply, ledger: Ledger, spare: KeyedRequest | None
+    model: Any,
+    backend: Backend,
+    requests: Sequence[KeyedRequest],
+    on_reply: OnReply,
+    ledger: Ledger,
+    spare: KeyedRequest | None,
 ) -> None:
     wanted, sharded = len(requests), lies_over_processes(model)
     numbers = _same_count_in_all_processes(wanted) if sharded else list(range(wanted))
@@ -171,7 +198,7 @@ def _in_slices(
         size = min(MAX_SLICE, max(1, int(getattr(model, "batch_size", getattr(model, "batch_size_per_gpu", 1)))))
     except (TypeError, ValueError):
         size = 1
-    if (RUN.backend.concurrent or getattr(model, "concurrent", False) is True) and size == 1 and not sharded:
+    if (backend.concurrent or getattr(model, "concurrent", False) is True) and size == 1 and not sharded:
         size = MAX_SLICE  # a class that works on several requests at once needs several in a call
     with _progress_bar(model, len(requests)) as bar:
         while numbers:
@@ -182,7 +209,7 @@ def _in_slices(
             numbers = numbers[len(chosen) :]
             began, outputs = time.monotonic(), [NOT_SENT] * len(chosen)
             if not ledger.stopped():
-                outputs = _call(model, [requests[number] for number in chosen], ledger)
+                outputs = _call(model, backend, [requests[number] for number in chosen], ledger)
             seconds = time.monotonic() - began
             for number, output in zip(chosen, outputs, strict=True):
                 if number < wanted:
@@ -190,19 +217,18 @@ def _in_slices(
             bar.update(len(chosen))
 
 
-def _call(model: Any, requests: Sequence[KeyedRequest], ledger: Ledger) -> list[Any]:
-    instances, keys = [request.instance for request in requests], [request.key for request in requests]
-    if RUN.backend.schema == "vllm":
-        instances = [_with_schema_argument(request) if request.schema else request.instance for request in requests]
-    return one_reply_per_request(model, RUN.backend, instances, keys, ledger)
+def _call(model: Any, backend: Backend, requests: Sequence[KeyedRequest], ledger: Ledger) -> list[Any]:
+    if backend.schema == "vllm":
+        requests = [_with_schema_argument(request) if request.schema else request for request in requests]
+    return one_reply_per_request(model, backend, requests, ledger)
 
 
-def _with_schema_argument(request: KeyedRequest) -> Any:
-    """Copy of lmms-eval's request with its schema among the generation arguments."""
+def _with_schema_argument(request: KeyedRequest) -> KeyedRequest:
+    """Request whose schema is among its generation arguments."""
     added = {SCHEMA_ARGUMENT: request.schema}
     copied = copy.copy(request.instance)
     copied.arguments = tuple({**value, **added} if isinstance(value, dict) else value for value in copied.args)
-    return copied
+    return replace(request, instance=copied)
 
 
 def _same_count_in_all_processes(count: int) -> list[int]:
@@ -228,49 +254,56 @@ def _progress_bar(model: Any, total: int) -> Iterator[Any]:
     with ExitStack() as stack:
         for module in {sys.modules[base.__module__] for base in type(model).__mro__}:
             if isinstance(vars(module).get("tqdm"), type):
-                stack.enter_context(patch.object(module, "tqdm", hidden))
+                stack.enter_context(host.swapped("module:tqdm", module, hidden))
+            if log := vars(module).get("log_usage"):
+                stack.enter_context(host.swapped("module:log_usage", module, functools.partial(_log_counts, log)))
         yield stack.enter_context(tqdm(total=total, disable=getattr(model, "rank", 0) != 0, desc="Model Responding"))
 
 
+def _log_counts(log_usage: Any, *args: Any, **kwargs: Any) -> Any:
+    """Log token counts of a service with lmms-eval, whose sums end with an error where one is no number."""
+    return log_usage(*args, **{name: count_of(value) or 0 if name.endswith("_tokens") else value
+                               for name, value in kwargs.items()})  # fmt: skip
+
+
 def one_reply_per_request(
-    model: Any, backend: Backend, requests: Sequence[Any], keys: Sequence[str] = (), ledger: Ledger | None = None
+    model: Any, backend: Backend, requests: Sequence[KeyedRequest], ledger: Ledger | None = None
 ) -> list[Any]:
-    """Outputs of a model's class for lmms-eval's requests: one for each, in their order, or an error.
+    """Outputs of a model's class for requests: one for each, in their order, or an error.
 
     A batch holds requests of one task; a class that loses its place after a failure is asked one request at a time. The
     class gets copies of the generation arguments: several classes change them, and a cache of replies then stores under
-    another key than it looks up. With ``keys``, what the class sends is sent for the request of that key; where it was
-    answered and the class ends with an error, that error is the output.
+    another key than it looks up. What the class sends is sent for the request whose media it built last; where that was
+    answered and the class ends with an error, the error is the output.
 
     Raises:
         SimingError: it is not known which reply belongs to which request.
     """
-    keys = keys or [""] * len(requests)
-    own = zip(map(functools.partial(_with_own_arguments, backend.most_tokens), requests, keys), keys, strict=True)
-    size, batches = getattr(model, "batch_size", 1), [list(own)]
+    own = [(_with_own_arguments(backend.most_tokens, request), request) for request in requests]
+    size, batches = getattr(model, "batch_size", 1), [own]
     if backend.alone or backend.unread:
-        batches = [[pair] for pair in batches[0]]
+        batches = [[pair] for pair in own]
     elif not requests:
         return []
     elif backend.own_arguments or (isinstance(size, int) and size > 1):
         # the class answers several at a time, and takes the task of the first for all of them
-        batches = [list(batch) for _, batch in groupby(batches[0], key=lambda pair: pair[0].args[-2])]
+        batches = [list(batch) for _, batch in groupby(own, key=lambda pair: pair[0].args[-2])]
     outputs: list[Any] = []
     for batch in batches:
-        (key, *more) = (key for _, key in batch)
-        if key and not more:
-            REQUEST.set(key)  # of a class that does not ask for media
+        (asked, *more) = (request.asked for _, request in batch)
+        if not more:
+            ASKED.set(asked)  # of a class that does not ask for media
         unread: Sequence[str] = ()
         listening: Any = _unread_media(model) if backend.unread else nullcontext(())
         try:
             with _own_arguments_as_asked(model, backend, batch[0][0].args[1]), listening as unread:
-                replies = type(model).generate_until(model, [request for request, _ in batch])
+                replies = type(model).generate_until(model, [instance for instance, _ in batch])
         except NotSent:
             replies = [NOT_SENT] * len(batch)
         except Exception as error:
             # UnboundLocalError: of a class that is asked alone, after a failure without an earlier reply
             after_failure = backend.alone and isinstance(error, UnboundLocalError)
-            answered = ledger is not None and not more and ledger.of(key)
+            answered = ledger is not None and not more and ledger.of(asked.key)
             if not (after_failure or answered or unread):
                 raise
             replies = [f"{FAILED}{type(error).__name__}: {error}"]
@@ -285,9 +318,9 @@ def one_reply_per_request(
             )
         outputs += [
             f"{FAILED}no reply" if reply is None
-            else reply if ledger and any(not attempt.error for attempt in ledger.of(key))  # its service answered
+            else reply if ledger and any(not attempt.error for attempt in ledger.of(request.key))  # it was answered
             else _marked_if_failed(reply, backend)
-            for reply, (_, key) in zip(replies, batch, strict=True)
+            for reply, (_, request) in zip(replies, batch, strict=True)
         ]  # fmt: skip
     return outputs
 
@@ -327,7 +360,7 @@ def _unread_media(model: Any) -> Iterator[list[str]]:
     with ExitStack() as stack:
         for owner, name in places:
             if callable(read := vars(owner)[name]):
-                stack.enter_context(patch.object(owner, name, noting(read)))
+                stack.enter_context(host.swapped("module:reader", owner, noting(read), name))
         yield errors
 
 
@@ -343,26 +376,21 @@ def _own_arguments_as_asked(model: Any, backend: Backend, asked: Mapping[str, An
         vars(model).update(before)
 
 
-def _with_own_arguments(most_tokens: int, request: Any, key: str) -> Any:
-    """Copy of a request with its own generation arguments, which ask for no more new tokens than the class gives.
+def _with_own_arguments(most_tokens: int, request: KeyedRequest) -> Any:
+    """Copy of lmms-eval's request with its own generation arguments, which ask for no more tokens than the class gives.
 
-    Its function that builds the media says first which request (``key``) what is sent from there belongs to.
+    Its function that builds the media says first which request what is sent from there belongs to.
     """
-    arguments = [dict(value) if isinstance(value, dict) else value for value in request.args]
+    arguments = [dict(value) if isinstance(value, dict) else value for value in request.instance.args]
     for generation in arguments:
         if isinstance(generation, dict) and most_tokens and generation.get("max_new_tokens", 0) > most_tokens:
             _warn_of_limit(most_tokens, generation["max_new_tokens"])
             generation["max_new_tokens"] = most_tokens
-    if key:
-        arguments = [functools.partial(_build_for, key, value) if callable(value) else value for value in arguments]
-    copied = copy.copy(request)
-    copied.arguments = tuple(arguments)
+    copied = copy.copy(request.instance)
+    copied.arguments = tuple(
+        functools.partial(request.asked.build, value) if callable(value) else value for value in arguments
+    )
     return copied
-
-
-def _build_for(key: str, build: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    REQUEST.set(key)
-    return build(*args, **kwargs)
 
 
 @functools.cache

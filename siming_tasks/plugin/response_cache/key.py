@@ -1,8 +1,10 @@
 """Key of a request: a hash of everything that decides its reply. A request that differs in anything is asked anew.
 
-That is its prompt, the bytes that are shown, its generation arguments and the identity of the model: of a service the
-name and arguments of its model, of weights their files too and the libraries that compute with them. Who asks, places
-and the way in which requests travel (keys, addresses, devices, time-outs, how many at once) are no part of it.
+That is its prompt, the recipe of what is shown, its generation arguments by value and the identity of the model: of a
+service the name and arguments of its model, of weights their files too and the libraries that compute with them. The
+recipe is known without decoding: the digest of the video, its frames, their stored size and the number of the frame
+store (:func:`siming_tasks.media.pixels`); where a file or sound is sent, the digest of its bytes. Who asks, places and
+the way in which requests travel (keys, addresses, devices, time-outs, how many at once) are no part of it.
 """
 
 from __future__ import annotations
@@ -17,17 +19,20 @@ from abc import ABC
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Generic
 
-from siming_tasks.common.files import sha256_json
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.common.errors import MediaError
+from siming_tasks.common.files import digest_of, sha256_json
+from siming_tasks.media.sampler import SAMPLERS, UNIFORM
 from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.options import lmms_eval_variables
-from siming_tasks.plugin.hooks.messages import heard_sound, shown_view
-from siming_tasks.plugin.hooks.run_context import RUN, Doc
+from siming_tasks.plugin.hooks.messages import Table, heard_sound, shown_view
+from siming_tasks.plugin.reply import AskedRequest
+from siming_tasks.plugin.run_context import Doc, RunContext
 from siming_tasks.study.results.run_parts import PLACE
 
 CONTENT_BYTES = 2**20
@@ -60,6 +65,8 @@ def arguments_of(model: object) -> Mapping[str, Any] | None:
 def identity_of(model: object) -> dict[str, Any]:
     """Everything about a model that decides its replies, as plain JSON, to be hashed and not to be written.
 
+    A class names what else decides them in its attribute ``replies_depend_on``.
+
     Raises:
         UnidentifiedModel: an argument is an object, or the class says neither how it was made nor where its source is.
     """
@@ -74,7 +81,7 @@ def identity_of(model: object) -> dict[str, Any]:
     identity = {"class": f"{type(model).__module__}.{type(model).__qualname__}", "arguments": arguments}
     if transport_of_class(type(model)):
         return identity
-    versions = {"source": _source_hash(type(model))}
+    versions = {"source": _source_hash(type(model)), **getattr(model, "replies_depend_on", {})}
     for name in _LIBRARIES:
         with suppress(metadata.PackageNotFoundError):
             versions |= {name: metadata.version(name)} if name in sys.modules else {}
@@ -138,31 +145,39 @@ class KeyedRequest:
     """One request of lmms-eval (``instance`` is its own object) about one of our documents.
 
     Attributes:
+        asked: what its hooks note; ``asked.key`` is the hash of everything that decides the reply.
+        table: settings that the task file has for the model.
         arguments: how the reply is to be generated, before a model's class changed them.
-        key: hash of everything that decides the reply.
         schema: JSON schema of the reply that the service is given; None for none.
     """
 
     instance: Any
     doc: Doc
-    arguments: Mapping[str, Any]
-    key: str
+    asked: AskedRequest
+    table: Table = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
+
+    @property
+    def key(self) -> str:
+        """Hash of everything that decides the reply."""
+        return self.asked.key
 
 
 def requests_with_keys(
-    model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None
+    run: RunContext, model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None
 ) -> Iterator[KeyedRequest]:
     """Requests behind lmms-eval's objects, in their order.
 
     The model object holds the documents. Without an ``identity`` of the model (:func:`identity_of`), nothing is kept
-    under the keys: they only tell the requests of this run apart, and no media are read for them.
+    under the keys: they only tell the requests of this run apart.
 
     Raises:
         MediaError: a video cannot be shown.
     """
     times: Counter[tuple[str, int]] = Counter()
     docs: dict[tuple[str, str], Sequence[Doc]] = {}
+    errors: list[MediaError] = []
     for instance in instances:
         doc_id, task, split = instance.args[-3:]
         if (task, split) not in docs:
@@ -174,12 +189,12 @@ def requests_with_keys(
         # lmms-eval's task object has the settings that the task files have for this model
         build = next((argument for argument in instance.args if callable(argument)), None)
         settings = getattr(getattr(build, "__self__", None), "lmms_eval_specific_kwargs", None)
-        schema = RUN.reply_schema(doc)
+        schema = run.reply_schema(doc)
         key = sha256_json({
             "request": doc["id"],
             "prompt": [instance.metadata.get("version"), instance.args[0]],  # times of frames stand in the text
-            "shown": _shown(doc, settings) if identity else task,
-            "generation": {name: str(value) for name, value in arguments.items()},
+            "shown": _recipe(run, doc, settings) if identity else task,
+            "generation": _by_value(arguments),
             "schema": schema,
             "model": identity,
         })  # fmt: skip
@@ -188,27 +203,32 @@ def requests_with_keys(
         times[key, id(instance)] += 1
         if (number := times[key, id(instance)]) > 1 and not instance.metadata.get("__padding_only__"):
             key = f"{key}#{number}"
-        yield KeyedRequest(instance, doc, arguments, key, schema)
+        yield KeyedRequest(instance, doc, AskedRequest(run, key, errors), settings, arguments, schema)
 
 
-def _shown(doc: Doc, settings: Mapping[str, Any] | None) -> list[str]:
-    """Digests of all that a request shows: of its sound, and of each stored image or of a file."""
-    media, sound = shown_view(doc, settings), heard_sound(doc)
-    digests = [sound.sha256()] if sound else []
-    if media is None:
-        return digests
-    files = [media.path] if media.path else media.files()
-    for file in files:
-        stat = file.stat()
-        digests.append(_digest(str(file), stat.st_size, stat.st_mtime_ns))
-    return digests
+def _by_value(argument: Any) -> Any:
+    """Generation argument as plain JSON in which equal numbers are equal: 0, 0.0 and "0" of a command line."""
+    if isinstance(argument, Mapping):
+        return {str(name): _by_value(value) for name, value in argument.items()}
+    if isinstance(argument, list | tuple):
+        return [_by_value(value) for value in argument]
+    with suppress(TypeError, ValueError):
+        if not isinstance(argument, bool):
+            return float(argument)
+    return argument if isinstance(argument, bool | None) else str(argument)
 
 
-@lru_cache(maxsize=2**18)
-def _digest(path: str, size: int, date: int) -> str:
-    """Hash of a file that looks like this; the two tasks about a clip show the same images."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as stream:
-        while block := stream.read(2**22):
-            digest.update(block)
-    return digest.hexdigest()
+def _recipe(run: RunContext, doc: Doc, table: Table) -> list[Any]:
+    """Everything that decides what a request shows: its sound, the recipe of its images or the bytes of its file."""
+    sound, setting = heard_sound(run, doc), TASKS[doc["setting"]]
+    parts: list[Any] = [sound.sha256()] if sound else []
+    if not setting.shows_media:
+        return parts
+    if not run.media_mode(table, setting).images:
+        media = shown_view(run, doc, table)
+        return [*parts, digest_of(media.path)] if media and media.path else parts
+    if run.policy.sampler != UNIFORM and not setting.ablation:  # its frames are known to who has decoded the video
+        parts.append(SAMPLERS[run.policy.sampler])
+        run = replace(run, options=replace(run.options, sampler="uniform"))
+    media = shown_view(run, doc, table, made=False)
+    return [*parts, *(media.recipe() if media else ())]

@@ -2,9 +2,9 @@
 
 lmms-eval's classes retry, lose answers on the way and word failures as they like. So the ledger is written where all
 clients of services end: in ``send`` of the HTTP libraries. Money, limits, time-outs and statuses follow it. Which
-request an attempt belongs to is a context variable, set when a class asks for the request's media; coroutines inherit
-it, and so do the threads of executors while the ledger listens. A local model sends nothing: each of its replies is one
-attempt, with the token counts of its class.
+request an attempt belongs to is a context variable (:data:`siming_tasks.plugin.reply.ASKED`), set when a class asks for
+the request's media; coroutines inherit it, and so do the threads of executors while the ledger listens. A local model
+sends nothing: each of its replies is one attempt, with the token counts of its class.
 """
 
 from __future__ import annotations
@@ -14,22 +14,18 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar, copy_context
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.public_facts import asked_name
 from siming_tasks.options import Options
 from siming_tasks.plugin import host
+from siming_tasks.plugin.reply import ASKED
 from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer
+from siming_tasks.plugin.run_context import threads_inherit
 from siming_tasks.study.results.usage import Prices, load_prices
-
-REQUEST: ContextVar[str] = ContextVar("REQUEST")
-"""Key of the request whose media were last built in this context; what is sent from here is sent for it."""
 
 SENDERS = (
     *(("httpx", "Client"), ("httpx", "AsyncClient"), ("httpx2", "Client"), ("httpx2", "AsyncClient")),
@@ -155,25 +151,20 @@ class Ledger:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """While the block runs, everything that is sent for a request is entered."""
-        submit = ThreadPoolExecutor.submit
-
-        def submit_in_context(pool: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            """Run the call in the context of the one who submits it."""
-            return submit(pool, copy_context().run, function, *args, **kwargs)
-
         with ExitStack() as stack:
             for owner in [getattr(sys.modules[module], name) for module, name in SENDERS if module in sys.modules]:
-                stack.enter_context(patch.object(owner, "send", self._heard(owner.send)))
-            stack.enter_context(patch.object(ThreadPoolExecutor, "submit", submit_in_context))
+                stack.enter_context(host.swapped("client:send", owner, self._heard(owner.send)))
+            stack.enter_context(threads_inherit())
             yield
 
     def _heard(self, send: Callable[..., Any]) -> Callable[..., Any]:
         """``send`` of a class of clients, whose requests and answers are entered."""
 
         def send_and_enter(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-            key = REQUEST.get(None)
-            if key is None or request.method != "POST" or "/upload/" in str(request.url):
+            asked = ASKED.get()
+            if asked is None or request.method != "POST" or "/upload/" in str(request.url):
                 return send(client, request, *args, **kwargs)
+            key = asked.key
             if self.stopped():
                 self._held_back.add(key)
                 raise NotSent("this run is to stop")

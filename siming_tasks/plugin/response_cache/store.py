@@ -13,7 +13,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import field
 from pathlib import Path
@@ -47,6 +47,15 @@ class KeptReply:
     address: str = ""
     media: dict[str, Any] = field(default_factory=dict)
     tokens: dict[str, int | None] | None = None
+
+
+def once(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """Attempts in their order, of equal ones the last."""
+    last: dict[Any, Attempt] = {}
+    for attempt in attempts:
+        last.pop(name := (attempt.sent, attempt.latency, attempt.error), None)
+        last[name] = attempt
+    return list(last.values())
 
 
 class ReplyStore:
@@ -83,25 +92,26 @@ class ReplyStore:
             yield
 
     def find(self, keys: Collection[str]) -> tuple[dict[str, KeptReply], dict[str, list[Attempt]]]:
-        """Replies to the requests with these keys, of several the first that came, and their attempts.
+        """Replies to the requests with these keys, of several the first that came, and all their attempts.
 
-        The attempts of a reply are those of the process that got it, after those of processes that got none.
+        Each attempt of the folder counts once, those of the process that got the reply last; a copied file adds none.
         """
-        replies: dict[str, KeptReply] = {}
-        took: dict[str, list[Attempt]] = {}
-        lost: dict[str, list[Attempt]] = {}
+        replies: dict[str, tuple[KeptReply, Path]] = {}
+        attempts: dict[str, dict[Path, list[Attempt]]] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
-            here: dict[str, list[Attempt]] = {}
             for line in self._lines(path):
-                if isinstance(line, Attempt):
-                    here.setdefault(line.key, []).append(line)
+                if line.key not in keys:
                     continue
-                attempts = here.pop(line.key, [])
-                if line.key in keys and (line.key not in replies or line.at < replies[line.key].at):
-                    replies[line.key], took[line.key] = line, attempts
-            for key in here.keys() & set(keys):
-                lost.setdefault(key, []).extend(one for one in here[key] if one not in lost.get(key, ()))  # of a copy
-        return replies, {key: [*lost.get(key, ()), *took.get(key, ())] for key in {*lost, *took}}
+                if isinstance(line, Attempt):
+                    attempts.setdefault(line.key, {}).setdefault(path, []).append(line)
+                elif line.key not in replies or line.at < replies[line.key][0].at:
+                    replies[line.key] = line, path
+        took = {}
+        for key, by_path in attempts.items():
+            last = by_path.pop(replies[key][1], []) if key in replies else []
+            others = sorted((one for here in by_path.values() for one in here), key=lambda attempt: attempt.sent)
+            took[key] = once([*others, *last])
+        return {key: reply for key, (reply, _) in replies.items()}, took
 
     def _lines(self, path: Path) -> Iterator[KeptReply | Attempt]:
         try:

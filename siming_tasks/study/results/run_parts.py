@@ -118,7 +118,8 @@ def _stated(record: Record) -> dict[str, Any]:
         "density": media.get("density"),
         "pixels": media.get("pixels"),
         "number of frames": _frames(record),
-        "JSON schema": (conditions.reply_schema or "none") if is_known and not conditions.parts else None,
+        # each scale of points has a schema of its own
+        "use of JSON schemas": ("given" if conditions.reply_schema else "none") if is_known else None,
     }
 
 

@@ -18,7 +18,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.output_folder import output_folder
 from siming_tasks.data.consent import HERE, UNSTATED
-from siming_tasks.plugin.hooks.run_context import Doc
+from siming_tasks.plugin.run_context import Doc
 from siming_tasks.study.results.run import Run
 from siming_tasks.tools.exchange.requests import Asked, BatchRequest, MediaAddresses
 
@@ -131,7 +131,7 @@ def refuse_unlike(asked: Asked, model: str, answered: dict[str, Record]) -> None
     for doc in asked.documents:
         if doc["id"] in answered:
             first.setdefault(doc["setting"], doc)
-    for request in Asked(asked.dataset, list(first.values())).requests(HERE, MediaAddresses()):
+    for request in Asked(asked.run, list(first.values())).requests(HERE, MediaAddresses()):
         conditions = answered[request.id].conditions
         for name in ("dataset", "prompt", "asking", "media", "reply_schema"):
             now, then = request.facts.get(name) or None, getattr(conditions, name) or None

@@ -97,7 +97,7 @@ def _task(spec: TaskSpec, data: str) -> Task:
     async def unwatched(state: TaskState) -> None:
         blocks.pop(state.uuid, ExitStack()).close()
 
-    generation, root = generation_kwargs(), str(dataset.root)
+    generation, root = generation_kwargs(asked.run), str(dataset.root)
     return Task(
         dataset=MemoryDataset(samples, name=dataset.name),
         setup=watched(),

@@ -17,7 +17,8 @@ from siming_tasks.media import Backend, StoredImage
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.docs import documents, generation_kwargs
 from siming_tasks.plugin.hooks.messages import doc_to_messages
-from siming_tasks.plugin.hooks.run_context import RUN, Doc
+from siming_tasks.plugin.reply import AskedRequest
+from siming_tasks.plugin.run_context import Doc, RunContext, run_of
 
 ANYBODY = Backend("requests", video=True, blind=True, encodes=True, hears="path")
 """Backend of an unknown model: it takes frames unless an option says otherwise, encoded as the run says."""
@@ -91,11 +92,11 @@ class Asked:
     """The requests that a run makes.
 
     Attributes:
-        dataset: what they are about.
+        run: that makes them.
         documents: one for each, in the order in which they are asked.
     """
 
-    dataset: Dataset
+    run: RunContext
     documents: Sequence[Doc]
 
     @classmethod
@@ -113,10 +114,14 @@ class Asked:
         Raises:
             DataError: no usable data set, or a setting has nothing to ask.
         """
-        RUN.begin(options)
-        dataset = RUN.current_dataset()
-        docs = [doc for name in settings for doc in documents(TASKS[name], dataset)[:limit]]
-        return cls(dataset, [doc for doc in docs if doc["id"] not in answered])
+        run = run_of(options).asking(ANYBODY, UNSTATED)
+        docs = [doc for name in settings for doc in documents(TASKS[name], run)[:limit]]
+        return cls(run, [doc for doc in docs if doc["id"] not in answered])
+
+    @property
+    def dataset(self) -> Dataset:
+        """Data set that the requests are about."""
+        return self.run.dataset
 
     def requests(
         self, recipient: str, media: MediaAddresses, watched: Callable[[Sequence[Doc]], Iterable[Doc]] = iter
@@ -133,27 +138,30 @@ class Asked:
             MediaError: a video cannot be shown.
             OptionsError: the media cannot be had in the wanted form.
         """
-        generation = generation_kwargs()
-        with RUN.evaluating(ANYBODY, UNSTATED), gate.requests(recipient):
+        run, generation = self.run, generation_kwargs(self.run)
+        with gate.requests(recipient):
             for doc in watched(self.documents):
                 media.sent.clear()
-                turns = [{**turn, "content": list(map(media.part, turn["content"]))} for turn in doc_to_messages(doc)]
-                schema = RUN.reply_schema(doc)
+                asked = AskedRequest(run, doc["id"], [])
+                with asked.building():
+                    messages = doc_to_messages(doc)
+                turns = [{**turn, "content": list(map(media.part, turn["content"]))} for turn in messages]
+                schema = run.reply_schema(doc)
                 about = [self.dataset.digest, dict(generation), schema, media.sent]
-                steps = [step.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-                         for step in RUN.dataset_of(doc).steps(doc)]  # fmt: skip
-                yield BatchRequest(doc["id"], steps, _facts(doc), turns, generation, schema, sha256_json(about)[:12])
+                steps = [step.model_dump(mode="json", by_alias=True, exclude_defaults=True) for step in run.steps(doc)]
+                facts = _facts(run, doc, asked.media())
+                yield BatchRequest(doc["id"], steps, facts, turns, generation, schema, sha256_json(about)[:12])
 
 
-def _facts(doc: Doc) -> dict[str, Any]:
+def _facts(run: RunContext, doc: Doc, media: Mapping[str, Any]) -> dict[str, Any]:
     """Facts of a request that the record of its reply states; without what is empty."""
-    opened, schema = RUN.dataset_of(doc), RUN.reply_schema(doc)
+    schema = run.reply_schema(doc)
     facts = {
         **{name: doc.get(name) for name in ("setting", "video_id", "step_id", "part")},
-        "dataset": opened.dataset.digest,
-        "prompt": opened.prompt(doc, RUN.options.prompt)[1],
-        "asking": RUN.prompting_of(TASKS[doc["setting"]]).label,
-        "media": RUN.media_of(doc),
+        "dataset": run.dataset.digest,
+        "prompt": run.prompt(doc)[1],
+        "asking": run.prompting_of(TASKS[doc["setting"]]).label,
+        "media": media,
         "reply_schema": schema and sha256_json(schema)[:12],
     }
     return {name: fact for name, fact in facts.items() if fact}

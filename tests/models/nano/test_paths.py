@@ -14,7 +14,6 @@ from sklearn.metrics import matthews_corrcoef
 from siming_tasks.data import open_dataset
 from siming_tasks.models.nano.exam_judge import Watcher
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tools.simulator import make_demo
 from tests.models.nano.conftest import Messages
 
@@ -40,7 +39,6 @@ def sent_clips(folder: Path) -> tuple[list[list[tuple[list[dict[str, Any]], list
         content = hooks.doc_to_messages(dict(doc))[0]["content"]
         pictures = [np.asarray(part["url"].convert("RGB")) for part in content if part["type"] == "image"]
         clips[doc["video_id"], doc["step_id"]] = content, pictures
-    RUN.__init__()  # type: ignore[misc]  # the next test's environment is another
     steps = dataset.rubric.steps
     wrong = [[video.step(step.id).consensus < step.max_score for step in steps] for video in dataset.videos]
     return [[clips[video.video_id, step.id] for step in steps] for video in dataset.videos], np.array(wrong)

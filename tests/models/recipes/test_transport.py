@@ -17,6 +17,7 @@ from siming_tasks.models.recipes.transport import transport_of_class, transports
 from siming_tasks.plugin.response_cache.attempt import Attempt
 from siming_tasks.plugin.response_cache.dispatch import one_reply_per_request
 from siming_tasks.plugin.response_cache.ledger import Ledger
+from tests.plugin.response_cache.keyed import keyed
 from tests.plugin.serving import Server
 
 TIMEOUT = 0.3
@@ -77,6 +78,6 @@ def test_a_class_asks_as_often_as_its_row_says(
     facts = {"task": "t", "doc_id": 0, "repeats": 1}
     request = Instance("generate_until", (*asked, 0, "t", "test"), 0, facts)
     with ledger.listening():
-        (reply,) = one_reply_per_request(model, backend_of([type(model).__module__]), [request], ["k"], ledger)
+        (reply,) = one_reply_per_request(model, backend_of([type(model).__module__]), [keyed(request, "k")], ledger)
     assert str(getattr(reply, "text", reply)).startswith("[LMMS_EVAL_REQUEST_FAILED")
     assert [attempt.error for attempt in attempts] == ["ReadTimeout"] * tries and len(silent.received) == tries

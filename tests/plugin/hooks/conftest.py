@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.data import Dataset, open_dataset, restate
 from siming_tasks.models.baselines import Judge, judge
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.reply import NOT_KNOWN, AskedRequest, Reply
+from siming_tasks.plugin.run_context import current_run
 
 Doc = dict[str, Any]
 
@@ -36,11 +37,10 @@ def begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None
 
 
 @pytest.fixture
-def run(heard_demo: Path, begin: Callable[..., None]) -> Iterator[Dataset]:
+def run(heard_demo: Path, begin: Callable[..., None]) -> Dataset:
     """A run on the short demo, with its sound, has begun."""
     begin(heard_demo)
-    yield open_dataset(heard_demo)
-    RUN.__init__()  # type: ignore[misc]  # the next test's environment is another
+    return open_dataset(heard_demo)
 
 
 def relabelled(source: Path, root: Path, change: Callable[[Doc, RubricStep], Any]) -> Path:
@@ -72,9 +72,25 @@ def docs(name: str) -> list[Doc]:
 
 
 @lru_cache(maxsize=16)
-def _judge(root: str, kind: str) -> tuple[Dataset, Judge]:
-    dataset = open_dataset(root)
-    return dataset, judge(kind, dataset)
+def _judge(dataset: str, kind: str) -> Judge:
+    return judge(kind, current_run().dataset)
+
+
+_ASKED: dict[str, AskedRequest] = {}
+
+
+def build(hook: Callable[..., Any], doc: Doc, table: Any = None) -> Any:
+    """What a hook builds of a document while it is asked."""
+    asked = _ASKED[doc["id"]] = AskedRequest(current_run(), doc["id"], [])
+    return asked.build(hook, doc, table)
+
+
+def record(doc: Doc, text: str = "") -> dict[str, Any]:
+    """Record of a reply to a document with what was last built of it."""
+    media = _ASKED[doc["id"]].media() if doc["id"] in _ASKED else NOT_KNOWN
+    reply = Reply.of(text, media, None, current_run().parse(doc, text))
+    found: dict[str, Any] = hooks.process_results(doc, [reply])["siming_stderr"]
+    return found
 
 
 def asked_steps(doc: Doc, dataset: Dataset) -> list[RubricStep]:
@@ -87,7 +103,8 @@ def asked_steps(doc: Doc, dataset: Dataset) -> list[RubricStep]:
 
 def reply(doc: Doc, kind: str = "oracle") -> str:
     """Reply of a reference judge to a document."""
-    dataset, ask = _judge(doc["root"], kind)
+    dataset = current_run().dataset
+    ask = _judge(dataset.digest, kind)
     answer, steps = TASKS[doc["setting"]].answer, asked_steps(doc, dataset)
     return format_answers(ask(dataset.video(doc["video_id"]), steps, answer), steps, answer)
 

@@ -17,7 +17,7 @@ from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import unobservable_reason
 from siming_tasks.models.baselines import judge, pointer
 from siming_tasks.plugin import hooks
-from tests.plugin.hooks.conftest import Doc, aggregated, asked_steps, docs, relabelled
+from tests.plugin.hooks.conftest import Doc, aggregated, asked_steps, build, docs, record, relabelled
 from tests.records import number_of
 
 
@@ -39,8 +39,8 @@ def test_a_judge_that_abstains_where_the_frames_lack_the_evidence(name: str, run
     begin(run.root, FRAMES="40")
 
     def blind(doc: Doc, steps: list[RubricStep]) -> dict[str, Any]:
-        hooks.doc_to_messages(doc)
-        rate = hooks.process_results(doc, [""])["siming_stderr"]["media"]["fps"]
+        build(hooks.doc_to_messages, doc)
+        rate = record(doc)["media"]["fps"]
         return {"abstained": [step.id for step in steps if unobservable_reason(step, rate)]}
 
     results = numbers(name, run, blind)

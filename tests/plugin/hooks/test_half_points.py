@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import yaml
 
 from siming_tasks.data import Dataset, with_labels, withhold
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.study.results.run import read_run, score_run
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from tests.data.conftest import write_video
@@ -58,10 +57,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 @pytest.fixture
-def halves(made: Dataset, begin: Callable[..., None]) -> Iterator[Dataset]:
+def halves(made: Dataset, begin: Callable[..., None]) -> Dataset:
     begin(made.root)
-    yield made
-    RUN.__init__()  # type: ignore[misc]
+    return made
 
 
 @pytest.mark.parametrize("name", ["full_score", "clip_score"])

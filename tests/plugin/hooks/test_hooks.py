@@ -18,25 +18,24 @@ from siming_tasks.media import backends, read_timeline, store
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks import results as results_hook
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.run_context import current_run, running
 from tests.data.conftest import state
-from tests.plugin.hooks.conftest import Doc, aggregated, docs, processed, reply
+from tests.plugin.hooks.conftest import Doc, aggregated, build, docs, processed, record, reply
 
 FRAMES = {"media": "frames"}
 
 
 def media_of(doc: Doc) -> dict[str, Any]:
     """The media field of a record, after frames were asked for."""
-    hooks.doc_to_visual(doc, FRAMES)
-    media: dict[str, Any] = hooks.process_results(doc, [""])["siming_stderr"]["media"]
-    return media
+    build(hooks.doc_to_visual, doc, FRAMES)
+    return dict(record(doc)["media"])
 
 
 def test_documents_name_requests_and_nothing_else(run: Dataset) -> None:
     (first, *rest) = docs("full_timed_score")
     video = run.videos[0].video_id
     asked = {"id": f"full_timed_score/{video}", "setting": "full_timed_score", "video_id": video, "step_id": ""}
-    assert first == {**asked, "root": str(run.root)}
+    assert first == asked
     assert len(rest) == 3
     clips = docs("clip_error")
     assert len(clips) == sum(step.span is not None for exam in run.videos for step in exam.applicable)
@@ -68,9 +67,9 @@ def test_simple_and_chat_models_get_the_same(name: str, run: Dataset) -> None:
 
 def test_the_class_of_the_model_decides_while_it_is_asked(run: Dataset) -> None:
     (doc, *_) = docs("clip_score")
-    with RUN.evaluating(backends()["simple.longva"], HERE):
-        (path,) = hooks.doc_to_visual(doc)
-    shown = RUN.media_of(doc)
+    with running(current_run().asking(backends()["simple.longva"], HERE)):
+        (path,) = build(hooks.doc_to_visual, doc)
+    shown = record(doc)["media"]
     assert path.endswith(".mp4") and shown["mode"] == "video"
     assert "n_frames" not in shown and "fps" not in shown and shown["file_frames"] > 3
     assert len(hooks.doc_to_visual(doc)) == 3
@@ -87,7 +86,7 @@ def test_a_service_is_sent_a_plain_copy_of_a_real_recording(
     with pytest.raises(DataError, match="for whom is not stated"):
         hooks.doc_to_visual(doc)
     for recipient, copied in ((HERE, False), ("http://127.0.0.1:9/v1", True)):
-        with RUN.evaluating(backends()["simple.longva"], recipient), gate.requests(recipient):
+        with running(current_run().asking(backends()["simple.longva"], recipient)), gate.requests(recipient):
             (path,) = hooks.doc_to_visual(doc)
         assert Path(path).is_relative_to(root) is not copied
 

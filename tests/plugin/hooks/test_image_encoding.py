@@ -16,9 +16,10 @@ from PIL import Image
 from siming_tasks.data import open_dataset
 from siming_tasks.media import view
 from siming_tasks.options import Options
-from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual, process_results
+from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual
 from siming_tasks.plugin.hooks.messages import stored_images_sent
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.run_context import current_run
+from tests.plugin.hooks.conftest import build, record
 from tests.plugin.serving import Server, message
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
@@ -31,15 +32,14 @@ def doc(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> di
     monkeypatch.setenv("SIMING_CACHE", str(tmp_path))
     monkeypatch.setenv("SIMING_FRAMES", str(FRAMES))
     monkeypatch.setenv("LMMS_IMAGE_ENCODE_FORMAT", "PNG")  # changes nothing here
-    RUN.begin()
     video = open_dataset(short_demo).videos[0].video_id
     ids = {"id": f"full_score/{video}", "setting": "full_score", "video_id": video, "step_id": ""}
-    return {**ids, "root": str(short_demo)}
+    return ids
 
 
 def stored(doc: dict[str, str]) -> list[tuple[str, bytes]]:
     """Media type and bytes of the stored frames that a document shows, in order."""
-    dataset = open_dataset(doc["root"])
+    dataset = current_run().dataset
     video = dataset.video(doc["video_id"])
     path, digest = dataset.media_path(video), dataset.media_digest(video)
     shown = view(path, digest=digest, span=None, frames=FRAMES, cache=Options.from_env().cache_dir)
@@ -60,10 +60,6 @@ def of_others() -> tuple[Image.Image, Any]:
     return image, ChatMessages(messages=[{"role": "user", "content": [{"type": "image", "url": image}]}])
 
 
-def record(doc: dict[str, str]) -> dict[str, Any]:
-    return process_results(doc, ["{}"])["siming_stderr"]["media"]
-
-
 @pytest.mark.parametrize("way", ["to_openai_messages", "to_qwen3_vl_openai_messages"])
 def test_chat_backends_send_the_stored_files(doc: dict[str, str], way: str) -> None:
     from lmms_eval.protocol import ChatMessages
@@ -71,12 +67,12 @@ def test_chat_backends_send_the_stored_files(doc: dict[str, str], way: str) -> N
     expected = stored(doc)
     assert len(set(expected)) == FRAMES
     with stored_images_sent():
-        messages = getattr(ChatMessages(messages=doc_to_messages(doc)), way)({"nframes": 8})
+        messages = getattr(ChatMessages(messages=build(doc_to_messages, doc)), way)({"nframes": 8})
         image, other = of_others()
         ((kind, data),) = sent_by_chat(getattr(other, way)({}))
     assert sent_by_chat(messages) == expected
     assert [part["type"] for part in messages[0]["content"]] == ["text", "image_url"] * FRAMES + ["text"]
-    media = record(doc)
+    media = record(doc)["media"]
     assert (media["encoding"], media["bytes"]) == ("jpeg90", sum(len(data) for _, data in expected))
     # images that are not ours are sent as ever
     assert kind == "image/png" and np.array_equal(np.asarray(Image.open(io.BytesIO(data))), np.asarray(image))
@@ -87,7 +83,7 @@ def test_gemini_is_sent_the_stored_files(doc: dict[str, str]) -> None:
     from lmms_eval.models.chat import gemini
     from lmms_eval.protocol import ChatMessages
 
-    messages = ChatMessages(messages=doc_to_messages(doc))
+    messages = ChatMessages(messages=build(doc_to_messages, doc))
     with stored_images_sent():
         (content,) = gemini._chat_messages_to_gemini_contents(messages, None, [])  # called as its class calls it
         (other,) = gemini._chat_messages_to_gemini_contents(of_others()[1], None, [])
@@ -95,7 +91,7 @@ def test_gemini_is_sent_the_stored_files(doc: dict[str, str]) -> None:
     assert [(image.mime_type, image.data) for image in images] == stored(doc)
     second = messages.messages[0].content[2].text
     assert [part.text for part in content.parts][:3:2] == ["Frame at 0.0 s:", second]
-    assert record(doc)["encoding"] == "jpeg90"
+    assert record(doc)["media"]["encoding"] == "jpeg90"
     assert other.parts[0].inline_data.mime_type == "image/png" and other.parts[0].inline_data.data[:4] == b"\x89PNG"
 
 
@@ -110,9 +106,16 @@ def test_claude_is_sent_the_stored_files(
     server.stands_for("claude", monkeypatch)
     model = Claude(model_version="m")
     model.task_dict = {"task": {"test": [doc]}}
-    arguments = (doc_to_text(doc), {"max_new_tokens": 16}, lambda document: doc_to_visual(document), 0, "task", "test")
+    arguments = (
+        doc_to_text(doc),
+        {"max_new_tokens": 16},
+        lambda document: build(doc_to_visual, document),
+        0,
+        "task",
+        "test",
+    )
     with stored_images_sent():
         (reply,) = model.generate_until([SimpleNamespace(args=arguments)])
     assert reply.text == "{}"
     assert server.options[0]["images"] == stored(doc)
-    assert record(doc)["encoding"] == "jpeg90"
+    assert record(doc)["media"]["encoding"] == "jpeg90"

@@ -18,24 +18,19 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, restate
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.docs import refuse_empty
-from siming_tasks.plugin.hooks.run_context import RUN
-from tests.plugin.hooks.conftest import Doc, docs
+from siming_tasks.plugin.run_context import current_run
+from tests.plugin.hooks.conftest import Doc, build, docs, record
 
 FRAMES, FILE = {"media": "frames"}, {"media": "video"}
 
 
 def content(doc: Doc, table: dict[str, str]) -> list[dict[str, Any]]:
-    (turn,) = hooks.doc_to_messages(doc, table)
+    (turn,) = build(hooks.doc_to_messages, doc, table)
     return list(turn["content"])
 
 
 def pictures(parts: list[dict[str, Any]]) -> list[bytes]:
     return [np.asarray(part["url"]).tobytes() for part in parts if part["type"] == "image"]
-
-
-def record(doc: Doc) -> dict[str, Any]:
-    results: dict[str, Any] = hooks.process_results(doc, [""])["siming_stderr"]
-    return results
 
 
 @pytest.mark.parametrize("scope", ["full", "clip"])
@@ -54,9 +49,9 @@ def test_each_ablation_shows_its_altered_media(scope: str, run: Dataset) -> None
         assert (messages[name][-1]["text"] == prompt) == ablation.shows_media
         ablated = record(mine)
         assert ablated["media"]["ablation"] == name and (ablated["prompt"] == record(doc)["prompt"]) == bool(texts)
-        simple = [np.asarray(image).tobytes() for image in hooks.doc_to_visual(mine, FRAMES)]
+        simple = [np.asarray(image).tobytes() for image in build(hooks.doc_to_visual, mine, FRAMES)]
         assert simple == pictures(messages[name])
-        note = hooks.doc_to_text(mine, FRAMES).removesuffix(messages[name][-1]["text"]).strip()
+        note = build(hooks.doc_to_text, mine, FRAMES).removesuffix(messages[name][-1]["text"]).strip()
         assert ("seconds" in note, "frames of the video" in note) == (bool(texts), ablation.shows_media)
     assert pictures(messages["no_video"]) == [] and len(messages["no_video"]) == 1
     shuffled = pictures(messages["shuffled_frames"])
@@ -70,23 +65,24 @@ def test_each_ablation_shows_its_altered_media(scope: str, run: Dataset) -> None
 
 def test_a_model_that_reads_files_gets_a_real_one_and_no_frame_beyond_those_of_the_plain_task(run: Dataset) -> None:
     for doc in docs("full_score"):
-        hooks.doc_to_messages(doc, FRAMES)
-    stored = sorted(RUN.options.cache_dir.rglob("*.jpg"))
+        build(hooks.doc_to_messages, doc, FRAMES)
+    stored = sorted(current_run().options.cache_dir.rglob("*.jpg"))
     for name in INPUT_ABLATIONS:
         (doc, *_) = docs(f"ablation_{name}_full_score")
-        hooks.doc_to_messages(doc, FRAMES)
+        build(hooks.doc_to_messages, doc, FRAMES)
         if name == "no_video":  # shows nothing in any mode
             for table in (FRAMES, FILE):
-                assert hooks.doc_to_visual(doc, table) == []
+                assert build(hooks.doc_to_visual, doc, table) == []
                 assert [part["type"] for part in content(doc, table)] == ["text"]
                 assert record(doc)["media"] == {"mode": "none", "n_frames": 0, "density": "native", "ablation": name}
             continue
         (part, prompt) = content(doc, FILE)
         assert part["type"] == "video" and Path(part["url"]).is_file() and prompt["type"] == "text"
-        assert hooks.doc_to_visual(doc, FILE) == [part["url"]] and hooks.doc_to_text(doc, FILE) == prompt["text"]
+        assert build(hooks.doc_to_visual, doc, FILE) == [part["url"]]
+        assert hooks.doc_to_text(doc, FILE) == prompt["text"]
         media = record(doc)["media"]
         assert (media["mode"], media["ablation"], media["file_frames"]) == ("proxy", name, 6)
-    assert sorted(RUN.options.cache_dir.rglob("*.jpg")) == stored
+    assert sorted(current_run().options.cache_dir.rglob("*.jpg")) == stored
 
 
 def test_the_metadata_of_an_ablation_name_it(run: Dataset) -> None:
@@ -128,7 +124,7 @@ def test_one_exam_alone_refuses_the_mismatched_video(run: Dataset, tmp_path: Pat
     (root / "videos.jsonl").write_text(line + "\n")
     restate(root)
     begin(root)
-    dataset = RUN.current_dataset()
+    dataset = current_run().dataset
     refuse_empty([TASKS["ablation_no_video_full_score"]], dataset)
     with pytest.raises(DataError, match=f"{json.loads(line)['video_id']}: the ablation `mismatched_video`"):
         refuse_empty([TASKS["ablation_mismatched_video_full_score"]], dataset)

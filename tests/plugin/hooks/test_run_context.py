@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, restate
-from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import RUN, RunContext
-from tests.plugin.hooks.conftest import aggregated, docs, reply
+from siming_tasks.media import UNKNOWN
+from siming_tasks.plugin import hooks, run_context
+from siming_tasks.plugin.hooks.docs import documents
+from siming_tasks.plugin.reply import Reply
+from siming_tasks.plugin.run_context import RunContext, current_run, run_of, running, threads_inherit
+from tests.plugin.hooks.conftest import build, docs, record, reply
 
 FRAMES = {"media": "frames"}
 Begin = Callable[..., None]
@@ -27,11 +36,11 @@ def test_loading_a_task_again_reads_the_environment_again(
     begin(other_demo, FRAMES="9")
     assert hooks.metadata_full_score["siming_digest"] == open_dataset(other_demo).digest != run.digest
     assert '"frames": 9' in hooks.metadata_full_score["siming_options"]
-    assert {doc["root"] for doc in docs("full_score")} == {str(other_demo)}
     begin(run.root)
     assert hooks.metadata_full_score["siming_digest"] == run.digest
-    monkeypatch.setenv("SIMING_FRAMES", "2")  # a run keeps the options that it began with
-    assert len(hooks.doc_to_visual(docs("full_score")[0], FRAMES)) == 6
+    with running(current_run()):
+        monkeypatch.setenv("SIMING_FRAMES", "2")  # a run keeps the options that it began with
+        assert len(hooks.doc_to_visual(docs("full_score")[0], FRAMES)) == 6
 
 
 def test_a_run_asks_about_the_part_of_a_split_that_it_is_told(run: Dataset, begin: Begin, tmp_path: Path) -> None:
@@ -70,41 +79,48 @@ def test_data_that_changed_on_disk_are_read_again(run: Dataset, begin: Begin, tm
         begin(root)
 
 
-def test_two_data_sets_with_the_same_ids_do_not_mix(run: Dataset, other_demo: Path, begin: Begin) -> None:
-    """Asked by turns in one process: what was shown, the labels and the metrics stay with their own data set."""
-    mine = docs("full_error")
-    begin(other_demo)
-    theirs = docs("full_error")
-    assert [doc["id"] for doc in mine] == [doc["id"] for doc in theirs]
-    for doc in mine[:2]:
-        hooks.doc_to_messages(doc, FRAMES)
-    hooks.doc_to_messages(theirs[0], {"media": "video"})
-    records = {doc["root"]: [] for doc in (mine[0], theirs[0])}  # type: ignore[var-annotated]
-    for pair in zip(mine, theirs, strict=True):
-        for doc in pair:
-            records[doc["root"]].append(hooks.process_results(doc, [reply(pair[1], "oracle")]))  # "all is correct"
-    a, b = records[str(run.root)], records[str(other_demo)]
-    modes = [[row["siming_stderr"]["media"]["mode"] for row in rows] for rows in (a, b)]
-    assert modes == [["frames", "frames", "unknown", "unknown"], ["video", "unknown", "unknown", "unknown"]]
-    assert a[0]["siming_stderr"]["dataset"] == run.digest
-    assert b[0]["siming_stderr"]["dataset"] == open_dataset(other_demo).digest
-    for rows, root, wrong in ((a, run.root, True), (b, other_demo, False)):
-        metrics = aggregated(rows)["siming_stderr"]
-        assert metrics["dataset"]["digest"] == open_dataset(root).digest
+def test_two_runs_with_the_same_ids_do_not_mix(run: Dataset, other_demo: Path, begin: Begin) -> None:
+    """Asked by turns in one process: what is shown, the labels and the metrics are those of the run that asks."""
+    mine = current_run()
+    begin(other_demo, MEDIA="video")
+    theirs = current_run()
+    assert [doc["id"] for doc in docs("full_error")] == [doc["id"] for doc in documents(TASKS["full_error"], mine)]
+    rows: dict[RunContext, list[Any]] = {mine: [], theirs: []}
+    for doc in docs("full_error"):
+        for one in (mine, theirs):
+            with running(one):
+                build(hooks.doc_to_messages, doc)
+                rows[one].append(record(doc, reply(doc, "oracle")))
+    assert [{row["media"]["mode"] for row in rows[one]} for one in (mine, theirs)] == [{"frames"}, {"video"}]
+    for one, root, wrong in ((mine, run.root, True), (theirs, other_demo, False)):
+        with running(one):
+            metrics = hooks.evaluation(rows[one])
+        assert metrics["dataset"]["digest"] == open_dataset(root).digest == rows[one][0]["dataset"]
         assert (metrics["counts"]["prevalence"] > 0) is wrong  # the other data set has full points everywhere
     with pytest.raises(DataError, match="several data sets"):
-        hooks.mcc([row["mcc"] for row in (a[0], b[0])])
+        hooks.evaluation([rows[mine][0], rows[theirs][1]])
 
 
-def test_replies_from_lmms_evals_cache_have_unknown_media(run: Dataset, begin: Begin) -> None:
-    chat, simple = docs("clip_score")[:2]
-    hooks.doc_to_messages(chat, FRAMES)
-    hooks.doc_to_text(simple, {"media": "video"})  # a simple model's text is built even where its media are not
-    media = [hooks.process_results(doc, ["{}"])["siming_stderr"]["media"] for doc in (chat, simple)]
-    assert (media[0]["mode"], media[0]["n_frames"], media[0]["density"]) == ("frames", 3, "native")
-    assert media[1] == {"mode": "video"}
-    begin(run.root)  # the next run in this process gets both replies from a cache
-    assert hooks.process_results(chat, ["{}"])["siming_stderr"]["media"] == {"mode": "unknown"}
+def test_what_is_known_of_a_reply_comes_with_it_and_plain_text_is_not_recorded(run: Dataset) -> None:
+    """Of lmms-eval's own cache comes text, also where media were built before; so does what a filter has written."""
+    chat = docs("clip_score")[0]
+    build(hooks.doc_to_messages, chat, FRAMES)
+    shown = record(chat, "{}")["media"]
+    assert (shown["mode"], shown["n_frames"], shown["density"]) == ("frames", 3, "native")
+    known = Reply.of('{"score": 1}', shown, {"attempts": 1}, current_run().parse(chat, '{"score": 1}'))
+    for same in (known, copy.deepcopy(known), take_first([[known]]).strip()):
+        made = hooks.process_results(chat, [same])["siming_stderr"]
+        assert (made["media"], made["usage"], made["status"]) == (shown, {"attempts": 1}, "ok")
+    for text in (pickle.loads(pickle.dumps(known)), known.strip("x"), str(known)):
+        assert type(text) is str and text == known
+        made = hooks.process_results(chat, [text])["siming_stderr"]
+        assert made["media"] == {"mode": "unknown"} and "usage" not in made and made["status"] == "ok"
+
+
+def take_first(replies: Any) -> Any:
+    """What lmms-eval's filter hands on of the replies to one document."""
+    (kept,) = import_module("lmms_eval.filters.selection").TakeFirstFilter().apply(replies, [{}])
+    return kept
 
 
 def test_an_evaluation_is_not_taken_for_another(run: Dataset, begin: Begin) -> None:
@@ -114,7 +130,7 @@ def test_an_evaluation_is_not_taken_for_another(run: Dataset, begin: Begin) -> N
         [hooks.process_results(doc, [reply(doc, kind)])["mcc"] for doc in asked] for kind in ("oracle", "random")
     )
     assert hooks.mcc(good) == 1.0
-    assert RUN.evaluate_items(good) is RUN.evaluate_items(list(good))
+    assert current_run().evaluate(good) is current_run().evaluate(list(good))
     assert hooks.mcc(bad) != 1.0
     assert hooks.mcc(good) == 1.0
     begin(run.root, RATER="rater_a")
@@ -124,12 +140,24 @@ def test_an_evaluation_is_not_taken_for_another(run: Dataset, begin: Begin) -> N
         hooks.mcc([gone])
 
 
-def test_thirty_two_threads_open_a_data_set_once(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
+def test_thirty_two_threads_open_a_data_set_once(run: Dataset, begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
     monkeypatch.setattr(
-        "siming_tasks.plugin.hooks.run_context.open_dataset", lambda root: opened.append(root) or open_dataset(root)
+        "siming_tasks.plugin.run_context.open_dataset", lambda root: opened.append(root) or open_dataset(root)
     )
-    session = RunContext()
+    begin(run.root, CACHE_GB="7")
+    opened.clear()
+    options = replace(current_run().options, cache_gb=8.0)
+    run_context._dataset.cache_clear()
     with ThreadPoolExecutor(32) as pool:
-        identities = set(pool.map(lambda _: id(session.open_dataset(str(run.root))), range(64)))
-    assert len(identities) == len(opened) == 1
+        runs = set(pool.map(lambda _: run_of(options), range(64)))
+    assert len(runs) == len(opened) == 1
+
+
+def test_threads_of_a_run_look_up_the_run(run: Dataset) -> None:
+    """lmms-eval scores replies in threads; a thread has no context of its own unless it is given one."""
+    mine = current_run().asking(UNKNOWN, "http://127.0.0.1:1/v1")
+    with running(mine), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(current_run).result() is not mine
+        with threads_inherit():
+            assert pool.submit(current_run).result() is mine

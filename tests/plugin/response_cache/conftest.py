@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from siming_tasks.data.consent import HERE
 from siming_tasks.media import backend_of
 from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.results import RECORD, process_results
-from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.preflight import tasks_path
 from siming_tasks.plugin.response_cache.cache import replies_kept
+from siming_tasks.plugin.run_context import current_run, running
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Answered:
 
 
 @pytest.fixture
-def ask(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Answered]]:
+def ask(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered]:
     """``ask(model, tasks=..., limit=..., gen={...}, repeats=1, pad=False, NAME=value)``: the answered run."""
     from lmms_eval.tasks import TaskManager, get_task_dict
 
@@ -54,7 +54,6 @@ def ask(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     ) -> Answered:  # fmt: skip
         for name, value in {**small, **places, **env}.items():
             monkeypatch.setenv(name if name.startswith("LMMS") else f"SIMING_{name}", value)
-        RUN.begin()
         manager = TaskManager(include_path=tasks_path(), include_defaults=False, model_name="async_openai")
         requests = []
         for name, task in get_task_dict(list(tasks), manager, "simple" if model.is_simple else "chat").items():
@@ -68,9 +67,9 @@ def ask(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
             from lmms_eval.evaluator import _clone_padding_request
 
             requests.append(_clone_padding_request(requests[-1]))
+        backend = backend_of(base.__module__ for base in type(model).__mro__)
         with (
-            RUN.evaluating(backend_of(base.__module__ for base in type(model).__mro__), HERE),
-            replies_kept(model), stored_images_sent(model),
+            running(current_run().asking(backend, HERE)), replies_kept(model), stored_images_sent(model, backend),
         ):  # fmt: skip
             replies = [getattr(output, "text", output) for output in model.generate_until(requests)]
         assert len(replies) == len(requests)
@@ -78,8 +77,7 @@ def ask(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         found = zip(docs, replies, strict=True)
         return Answered(replies, [process_results(doc, [reply])[RECORD] for doc, reply in found])
 
-    yield call
-    RUN.__init__()  # type: ignore[misc]  # the next test's environment is another
+    return call
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from siming_tasks.data import restate
+from siming_tasks.media import request_media, store
 from siming_tasks.plugin.hooks import docs
 from siming_tasks.plugin.response_cache import key
 from siming_tasks.plugin.response_cache.key import UnidentifiedModel, identity_of
@@ -44,6 +44,15 @@ class Echo(lmms):  # type: ignore[misc,valid-type]
     def loglikelihood(self, requests: list[Any]) -> Any: ...
 
     def generate_until_multi_round(self, requests: list[Any]) -> Any: ...
+
+
+class Watching(Echo):
+    """One that asks for its media."""
+
+    def generate_until(self, requests: list[Any]) -> list[str]:
+        for request in requests:
+            request.args[1](self.task_dict[request.task_name]["test"][request.doc_id])
+        return super().generate_until(requests)
 
 
 def relabelled(data: Path, root: Path) -> str:
@@ -91,12 +100,27 @@ def test_the_same_request_hits_and_any_other_does_not(
     assert ask(Echo(), **full, limit=35, ASK="step").new == 1 and ask(Echo(), **full, limit=1, ASK="all").new == 1
 
 
-def test_other_bytes_of_the_same_frame_are_asked_anew(ask: Callable[..., Any], tmp_path: Path) -> None:
-    """As after a mended rotation: the video, the frames' numbers and the prompt are those of before."""
+def test_kept_replies_are_found_without_decoding_until_frames_are_decoded_otherwise(
+    ask: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key is the recipe: it needs no frame, and has the number that is raised when decoded frames change."""
     assert ask(Echo(), limit=1).new == 1
-    for path in (tmp_path / "cache" / "media").rglob("*.jpg"):
-        Image.open(path).rotate(180).save(path, quality=90)
+    shutil.rmtree(tmp_path / "cache" / "media")
+    with monkeypatch.context() as without:
+        without.setattr(store, "decode", lambda *_: pytest.fail("a video was decoded"))
+        assert ask(Echo(), limit=1).new == 0
+    for module in (store, request_media):
+        monkeypatch.setattr(module, "pixels", lambda: 99)
     assert ask(Echo(), limit=1).new == 1 and ask(Echo(), limit=1).new == 0
+
+
+def test_equal_numbers_are_equal_arguments_and_pictures_that_fit_are_not_made_smaller(ask: Callable[..., Any]) -> None:
+    assert ask(Echo(), gen={"temperature": 0}).new == 3
+    assert ask(Echo(), gen={"temperature": 0.0}).new == ask(Echo(), gen={"temperature": "0"}).new == 0
+    assert ask(Echo(), gen={"temperature": 0.5}).new == 3
+    assert ask(Watching(), FRAME_SIZE="2000").new == 3  # the demo's pictures are smaller
+    larger = ask(Watching(), FRAME_SIZE="3000")
+    assert larger.new == 0 and {record["media"]["size"] for record in larger.records} == {3000}
 
 
 def test_of_a_service_only_its_models_name_and_arguments_count(

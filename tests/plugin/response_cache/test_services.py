@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from siming_tasks.common.errors import DataError
+from siming_tasks.common.errors import DataError, MediaError
+from siming_tasks.data import open_dataset
+from siming_tasks.media import FrameStore
 from tests.data.test_gate import real_folder
 from tests.lmms_eval_runs import files_end_at
 from tests.plugin.serving import Server, completion, generated, message
@@ -250,3 +254,81 @@ def test_a_run_about_real_recordings_ends_where_its_service_redirects_it(
         ask(service.model(name), DATA=str(real_folder(short_demo, tmp_path)))
     assert 1 <= service.sent <= 3 and elsewhere.sent == 0
     assert "DataError" not in "".join(path.read_text() for path in (tmp_path / "kept").rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_counts_that_are_no_numbers_end_nothing_and_ask_nothing_twice(
+    ask: Callable[..., Any], serve: Callable[..., Server], name: str
+) -> None:
+    service = Service(
+        serve, said(GOOD, used={"prompt_tokens": "7", "completion_tokens": "eleven", "total_tokens": "x"})
+    )
+    answered = ask(service.model(name))
+    assert answered.statuses == ["ok"] * 3 and service.sent == 3
+    assert [usage["prompt_tokens"] for usage in answered.usages] == [None] * 3
+    running = import_module("lmms_eval.models.model_utils.usage_metrics")
+    assert all(isinstance(running.get_running_totals()[kind], int) for kind in ("input_tokens", "output_tokens"))
+
+
+def test_videos_are_decoded_while_earlier_ones_are_asked_about(
+    ask: Callable[..., Any], serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first request is answered although no later video can be decoded before it is."""
+    first, fill = threading.Event(), FrameStore.fill
+
+    def answer(*_: Any) -> Any:
+        first.set()
+        return said(GOOD)
+
+    def slow(store: FrameStore, indices: Any) -> int:
+        filled.append(store.digest)
+        if store.digest != filled[0]:
+            assert first.wait(60), "a second video was decoded before the first request"
+        return fill(store, indices)
+
+    filled: list[str] = []
+    monkeypatch.setattr(FrameStore, "fill", slow)
+    service = Service(serve, None)
+    service.server.answer = answer
+    answered = ask(service.model("openai"), tasks=("siming_full_score",), limit=4)
+    assert len(answered.replies) == 4 == len(set(filled)) and first.is_set()
+
+
+def test_a_film_that_cannot_be_decoded_ends_the_run_and_what_came_is_kept(
+    ask: Callable[..., Any], service: Service, short_demo: Path, kept: Callable[[], Any], monkeypatch: Any
+) -> None:
+    videos, fill = open_dataset(short_demo).videos, FrameStore.fill
+
+    def damaged(store: FrameStore, indices: Any) -> int:
+        if store.source.name == Path(videos[2].media).name:
+            raise MediaError(f"{store.source}: cut short or damaged.")
+        return fill(store, indices)
+
+    monkeypatch.setattr(FrameStore, "fill", damaged)
+    with pytest.raises((MediaError, SystemExit), match="cut short or damaged"):
+        ask(service.model("openai"), tasks=("siming_full_score",), limit=4)
+    assert len(kept()) == 2
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"FRAME_SIZE": "3000"},
+        {"SAMPLER": "uniform"},
+        {"CACHE_GB": "3"},
+        {"RATER": "rater_a"},
+        {"MAPPING": "proportional"},
+    ],
+    ids=str,
+)
+def test_an_option_that_leaves_the_pictures_alone_may_change_in_the_middle_of_a_run(
+    ask: Callable[..., Any], service: Service, change: dict[str, str]
+) -> None:
+    """Continued with it, all records state the options of the command that went on, and nothing is asked twice."""
+    begun = ask(service.model("openai"), limit=2, FRAME_SIZE="2000")
+    whole = ask(service.model("openai"), limit=4, **{"FRAME_SIZE": "2000", **change})
+    assert (begun.new, whole.new, service.sent) == (2, 2, 4)
+    stated = [{name: value for name, value in record["media"].items() if name in ("size", "sampler", "density")}
+              for record in whole.records]  # fmt: skip
+    assert stated == [stated[0]] * 4 and stated[0]["size"] == int(change.get("FRAME_SIZE", "2000"))

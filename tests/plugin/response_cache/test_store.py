@@ -36,7 +36,7 @@ def found(store: ReplyStore, unreadable: int = 0) -> dict[str, KeptReply]:
 
 
 def test_the_first_reply_counts_and_each_attempt_once(store: ReplyStore) -> None:
-    """Two processes got the same reply (a copied folder, another shard), after one that got none."""
+    """Two processes paid for the same reply (a shard beside the whole run), after one that got none, and its copy."""
     store.add(reply(0))
     assert found(store) == {"k0": reply(0)}  # while it is still open
     (file,) = store.folder.glob("*.jsonl")
@@ -48,7 +48,7 @@ def test_the_first_reply_counts_and_each_attempt_once(store: ReplyStore) -> None
         for line in lines:
             one.add(line)
         one.close()
-    assert ReplyStore(store.folder).find(["k1"]) == ({"k1": kept[0]}, {"k1": [failed, first]})
+    assert ReplyStore(store.folder).find(["k1"]) == ({"k1": kept[0]}, {"k1": [failed, second, first]})
 
 
 BROKEN = (

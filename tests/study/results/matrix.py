@@ -15,7 +15,6 @@ import pytest
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
 from siming_tasks.cli import main
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import RUN
 from tests.plugin.hooks.conftest import aggregated, docs
 
 Lines = list[dict[str, Any]]
@@ -43,10 +42,7 @@ def loaded(data: Path, cache: Path, options: Mapping[str, str]) -> Iterator[None
         for name, value in {"data": str(data), "cache": str(cache), **options}.items():
             patch.setenv(f"SIMING_{name.upper()}", value)
         hooks.dataset_kwargs  # noqa: B018
-        try:
-            yield
-        finally:
-            RUN.__init__()  # type: ignore[misc]  # the next one's environment is another
+        yield
 
 
 def host_rows(folder: Path, part: slice = slice(None)) -> dict[str, dict[str, Any]]:

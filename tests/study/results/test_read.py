@@ -270,9 +270,11 @@ CONDITIONS: list[tuple[dict[str, Any], str]] = [
     ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3}}, "number of frames"),
     ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3, "indices": [30, 31, 32]}}, ""),  # a short clip
     ({"asking": "reasoned"}, "way of asking (plain, reasoned)"),
-    ({"reply_schema": "0123456789ab"}, "JSON schema (0123456789ab, none)"),
+    ({"reply_schema": "0123456789ab"}, "use of JSON schemas (given, none)"),
     ({"usage": {"model": "other"}}, "model (m, other)"),
 ]
+SCHEMAS = [{"reply_schema": digest} for digest in ("0123456789ab", "0123456789ac", "0123456789ad")]
+"""Of steps with scales of their own."""
 
 
 @pytest.mark.parametrize(("change", "said"), CONDITIONS)
@@ -287,6 +289,8 @@ def test_parts_that_were_asked_otherwise_are_refused_by_what_their_records_state
     paths = [logged(tmp_path / f"{n}_samples_a.jsonl", part) for n, part in enumerate((records[:2], records[2:]))]
     found = errors(read_run(paths, dataset, strict=False))
     assert (f"parts of the run differ in {said}" in found) if said else not found
+    paths = [logged(tmp_path / "schemas.jsonl", [one | schema for one, schema in zip(asked, SCHEMAS, strict=True)])]
+    assert not errors(read_run(paths, dataset, strict=False))
 
 
 def test_another_data_set_is_refused(dataset: Dataset, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.data import Dataset
 from siming_tasks.plugin.hooks.docs import documents
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.run_context import current_run
 from siming_tasks.study.results.discovery import find_runs, run_at
 from siming_tasks.study.results.lmms_eval_commands import settings_named
 from siming_tasks.study.results.run import read_run, score_run
@@ -58,12 +58,12 @@ def scores(dataset: Dataset, *folders: Path) -> Any:
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_shards_ask_every_request_once(exams: Dataset, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The documents that lmms-eval gets, of every shard."""
+    monkeypatch.setenv("SIMING_DATA", str(exams.root))
     for name in ("clip_score", "clip_error", "full_score", "full_timed_error"):
         asked = []
         for index in range(1, number + 1):
             monkeypatch.setenv("SIMING_SHARD", f"{index}/{number}")
-            RUN.begin()
-            asked.append([row["id"] for row in documents(TASKS[name], exams)])
+            asked.append([row["id"] for row in documents(TASKS[name], current_run())])
         assert [one for shard in asked for one in shard] == names(exams, name)
         assert max(map(len, asked)) - min(map(len, asked)) <= 1
 
@@ -71,14 +71,13 @@ def test_shards_ask_every_request_once(exams: Dataset, number: int, monkeypatch:
 def test_a_shard_that_would_be_empty_or_cut_an_exam_is_refused(exams: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OptionsError, match=r"'siming_nothing' is no task and no group\. The nearest: siming_"):
         settings_named(["siming_nothing"])
+    monkeypatch.setenv("SIMING_DATA", str(exams.root))
     monkeypatch.setenv("SIMING_SHARD", "1/50")
-    RUN.begin()
     with pytest.raises(OptionsError, match="SIMING_SHARD=1/50 of the 4 requests of siming_full_score is empty"):
-        documents(TASKS["full_score"], exams)
+        documents(TASKS["full_score"], current_run())
     monkeypatch.setenv("SIMING_ASK", "skill")
-    RUN.begin()
     with pytest.raises(OptionsError, match="Shards are made of whole exams"):
-        documents(TASKS["full_score"], exams)
+        documents(TASKS["full_score"], current_run())
 
 
 def test_parts_are_the_whole_run_in_several_folders_and_in_one(

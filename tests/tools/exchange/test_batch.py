@@ -23,9 +23,10 @@ from siming_tasks.data.consent import HERE
 from siming_tasks.media import Backend
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.messages import heard_sound, stored_images_sent
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.run_context import current_run, running
 from siming_tasks.study.results.read_predictions import load_predictions
-from tests.plugin.hooks.conftest import docs
+from tests.plugin.hooks.conftest import build, docs
+from tests.plugin.hooks.conftest import record as record_of
 from tests.plugin.response_cache.test_cache import ARGUMENTS, SMALL, points
 from tests.plugin.serving import Server, pixels
 
@@ -95,12 +96,13 @@ def test_a_request_is_what_the_host_makes_of_the_hooks_messages(name: str, run: 
     hooks.dataset_kwargs  # noqa: B018 - another run begins
     for line, facts, doc in zip(asked, rows_of(tmp_path / "job_asked.jsonl"), docs(name)[:2], strict=True):
         assert line["custom_id"] == f"{doc['id']}#{facts['asked']}"
-        with RUN.evaluating(Backend("test", images="several", encodes=True, blind=True), HERE), stored_images_sent():
-            messages = protocol.ChatMessages(messages=hooks.doc_to_messages(doc)).to_openai_messages()
+        anybody = Backend("test", images="several", encodes=True, blind=True)
+        with running(current_run().asking(anybody, HERE)), stored_images_sent():
+            messages = protocol.ChatMessages(messages=build(hooks.doc_to_messages, doc)).to_openai_messages()
         assert line["body"]["messages"] == messages
         assert (line["body"]["max_completion_tokens"], line["body"]["temperature"]) == (4096, 0)
-        record = hooks.process_results(doc, [""])["siming_stderr"]
-        assert all(facts[key] == record[key] for key in ("setting", "video_id", "prompt", "dataset", "media"))
+        made = record_of(doc)
+        assert all(facts[key] == made[key] for key in ("setting", "video_id", "prompt", "dataset", "media"))
 
 
 @pytest.mark.host
@@ -300,7 +302,7 @@ def test_sound_is_sent_as_sound(run: Dataset, tmp_path: Path) -> None:
     (line,) = job(tmp_path / "job.jsonl", "--setting", "sound_video_audio_full_score", "--limit", "1")
     (asked,) = rows_of(tmp_path / "job_asked.jsonl")
     hooks.dataset_kwargs  # noqa: B018
-    expected = heard_sound(docs("sound_video_audio_full_score")[0])
+    expected = heard_sound(current_run(), docs("sound_video_audio_full_score")[0])
     (sent,) = content(line, "input_audio")
     with wave.open(io.BytesIO(base64.b64decode(sent["data"]))) as file:
         samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")
