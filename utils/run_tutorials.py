@@ -32,7 +32,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
 NOTEBOOKS = Path(__file__).parents[1] / "docs" / "notebooks"
-CHAINS = (("first-model", "publish"), ("own-exams",))
+CHAINS = (("first-model", "publish"), ("own-exams",), ("small-model",))
 """Pages that go on from each other, in one folder."""
 
 BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^>]*) -->\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
