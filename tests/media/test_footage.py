@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from siming_tasks.data.check.report import check_dataset
 from siming_tasks.media import view
@@ -20,6 +22,16 @@ pytestmark = [needs_footage, pytest.mark.weekly]
 
 LUMA = {1: (0.2126, 0.7152, 0.0722), 5: (0.299, 0.587, 0.114), 9: (0.2627, 0.678, 0.0593)}
 """Share of red, green and blue in brightness by matrix: ITU-R BT.709, BT.601 and BT.2020."""
+LATE = {"derived_blocks_vp9.webm": 0.007, "mdn_flower.webm": 0.003}
+"""Seconds at which the first picture is shown where sound begins before it: times of the Matroska blocks, read by hand
+(sound at 0), and what Chromium states of each picture (``mediaTime``)."""
+VARYING = {"derived_coffee_vfr.mp4", "mediabunny_cursed_vfr.mp4", "moviepy_fire2.mp4"}
+
+
+def number_placed(times: Any, rate: int) -> int:
+    """Most pictures that can have a place of their own at a rate, each within 3/4 of a period of its time."""
+    away = np.abs(times[:, None] * rate - np.arange(times[-1] * rate + 2))
+    return int((maximum_bipartite_matching(csr_array(away <= 0.75), perm_type="column") >= 0).sum())
 
 
 @pytest.mark.parametrize("name", READ)
@@ -27,7 +39,7 @@ def test_frames_are_those_of_another_decoder_by_index_time_and_pixels(name: str,
     path = FOOTAGE / name
     seen, timeline = foreign(path, STREAM.get(name)), read_timeline(path)
     assert timeline.n_frames == len(seen.times)
-    np.testing.assert_allclose(timeline.times, seen.times, atol=0.001)
+    np.testing.assert_allclose(timeline.times, seen.times + LATE.get(name, 0), atol=0.001)
     last = timeline.n_frames - 1
     wanted = sorted({0, 1, last // 3, last // 2, last - 1, last})
     got = list(decode(path, timeline, wanted))
@@ -45,12 +57,17 @@ def test_frames_are_those_of_another_decoder_by_index_time_and_pixels(name: str,
 def test_pictures_are_built_at_their_time_and_those_that_fall_together_are_counted(name: str, tmp_path: Path) -> None:
     result = normalise(FOOTAGE / name, tmp_path / "built.mp4")
     source = foreign(FOOTAGE / name, STREAM.get(name))
+    times, number = source.times + LATE.get(name, 0), len(source.times)
     built = foreign(tmp_path / "built.mp4", 0 if name in STREAM else None)
     period = built.times[1] - built.times[0]
-    assert (result.stored, result.damaged, result.frames) == (len(source.times), 0, len(built.times))
+    assert (result.stored, result.damaged, result.frames) == (number, 0, len(built.times))
     np.testing.assert_allclose(np.diff(built.times), period, atol=1e-4)
-    assert 1 / period == pytest.approx((len(source.times) - 1) / source.times[-1], rel=0.001)
-    slots = np.floor(source.times / period + 0.5).astype(int)
+    rate = (number - 1) / source.times[-1]
+    if name in VARYING:
+        rate = next(rate for rate in (24, 25, 30, 50, 60) if number_placed(times, rate) == number)
+        assert result.lost == 0
+    assert 1 / period == pytest.approx(rate, rel=0.001)
+    slots = np.floor(times / period + 0.5).astype(int)
     assert result.lost == pytest.approx(len(slots) - len(set(slots)), abs=2)  # times are rounded to milliseconds
     for index, slot in enumerate(slots):
         if (slots == slot).sum() == 1 and slot < len(built.grey):  # one of two remains
