@@ -32,7 +32,7 @@ FILELOCK_GUARD = "lmms_eval.evaluator:_enable_reentrant_filelocks"
 
 
 class Touch(NamedTuple):
-    """Reason why a name is touched, and the change of lmms-eval (of ``utils/upstream``, by number) after which it is not."""
+    """Reason why a name is touched, and the change of lmms-eval (by its number in ``utils/upstream``) that ends it."""
 
     why: str
     until: str

@@ -181,7 +181,7 @@ class _Asking:
         return [self._output(request) for request in self.all]
 
     def _output(self, request: KeyedRequest) -> Any:
-        """What lmms-eval gets for a request: its reply with all that is known of it."""
+        """Reply to a request as lmms-eval gets it, with all that is known of it."""
         answer = self.answers[request.key]
         assert answer is not None  # a run in which something was not sent has ended
         usage = add_usage([self._usage_of(key) for key in self._keys[str(request.doc["id"])]])
@@ -273,7 +273,7 @@ class _Asking:
             self.kept.add(request.key)
 
     def _usage_of(self, key: str) -> dict[str, Any]:
-        """What a request has cost, with earlier commands and others that asked at the same time."""
+        """Cost and facts of a request, with earlier commands and others that asked at the same time."""
         attempts = once([*self.earlier.get(key, ()), *self.ledger.of(key)])
         return {**usage_of(attempts, self.budget), **self.waits, **self._facts[key]}
 
