@@ -65,7 +65,13 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
     "--transcripts", multiple=True, type=Path, help="WebVTT or Whisper's JSON, named like its video, or a folder"
 )
 @click.option("--names", type=Path, help="table of names to replace in transcripts: name, replacement")
-@click.option("--consensus", default="agree", help="agree, mean, or a rater's name")
+@click.option(
+    "--consensus", default="agree", help="agree, mean, or the rater whose points it is, who is no physician then"
+)
+@click.option(
+    "--physician", "physicians", multiple=True, metavar="NAME", help="is one, also as --consensus or called Final"
+)
+@click.option("--different", nargs=2, multiple=True, metavar="A B", help="two names that are alike and mean two")
 @click.option("--name", default="", help="name of the data set (default: name of the folder)")
 @click.option("--version", default="1", help="version of the data set")
 @click.option("--license", default="", help="license as an SPDX name, e.g. cc-by-nc-4.0")

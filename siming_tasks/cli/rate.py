@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--language", type=click.Choice(["en", "zh"]), help="of the page (default: as last chosen there)")
 @click.option("--adjudicate", is_flag=True, help="decide the steps on which two raters differ")
 @click.option("--raters", nargs=2, metavar="A B", help="with --adjudicate: the two raters, if more have rated")
+@click.option("--different", nargs=2, multiple=True, metavar="A B", help="two raters whose names are alike")
 @click.option("--join", multiple=True, type=Path, help="first take over another event log's events; may be repeated")
 def rate(
     dir: Path,
@@ -41,12 +42,13 @@ def rate(
     language: Literal["en", "zh"] | None,
     adjudicate: bool,
     raters: tuple[str, str] | None,
+    different: tuple[tuple[str, str], ...],
     join: tuple[Path, ...],
 ) -> None:
     """Open a local page on which a physician scores exams, until the process is interrupted."""
     from siming_tasks.tools.local_server.local_server import serve
     from siming_tasks.tools.station.app import application
-    from siming_tasks.tools.station.event_log import EventLog
+    from siming_tasks.tools.station.event_log import RATING, EventLog
     from siming_tasks.tools.station.station_exams import find_exams
     from siming_tasks.tools.station.words import LANGUAGES, say
     from siming_tasks.tools.station.worklist import Adjudication, Rating, rater_name
@@ -60,7 +62,8 @@ def rate(
         raise OptionsError("--rater NAME: say who rates.")
     if raters and not adjudicate:
         raise OptionsError("--raters A B goes with --adjudicate.")
-    name = rater_name(rater) if rater else ""
+    if rater:
+        rater_name(rater)  # before a file is made
     # By default beside the folder, like everything that holds original names.
     log_file = store or (whole := folder.resolve()).with_name(f"{whole.name}.ratings.sqlite")
     exams = find_exams(folder, options.cache_dir, rubric)
@@ -70,6 +73,7 @@ def rate(
             other = EventLog.read(path)
             print(f"{path}: {event_log.join(other)} new events taken over.")
             other.close()
+        name = rater_name(rater, event_log.raters(RATING), different) if rater else ""
         work = Adjudication(event_log, exams, raters) if adjudicate else Rating(event_log, name, exams)
         work.language, spoken = language, language or LANGUAGES[0]
         print(_progress(work, spoken), say("say_kept", spoken, file=event_log.path))

@@ -23,6 +23,7 @@ from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import check_file_name
 from siming_tasks.common.hosts import stated_host
+from siming_tasks.common.person_names import LOST
 from siming_tasks.common.sanitize import shown_name
 
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
@@ -31,6 +32,8 @@ MAX_VIDEO_ID = 128
 
 def check_name(name: str) -> str:
     """A name that stands in a data set, if it is as it is shown (ValueError: it is not; names the first difference)."""
+    if LOST in name:
+        raise ValueError(f"the name {name!r} has a letter that was lost (U+FFFD); write it again")
     if (shown := shown_name(name)) == name:
         return name
     odd = re.search(r"⟦(U\+[0-9A-F]+)⟧", shown)

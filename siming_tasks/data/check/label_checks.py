@@ -14,6 +14,7 @@ from siming_tasks.benchmark.exams import StepLabel, Video, deciding, human_rater
 from siming_tasks.benchmark.rubrics.rubric import HALF_POINTS_HINT, is_on_increment
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.person_names import alike_pairs, is_aggregate, not_a_name
 from siming_tasks.common.sanitize import alike
 from siming_tasks.data.dataset import SPAN_TOLERANCE, Dataset
 from siming_tasks.data.jsonl import read_jsonl
@@ -83,7 +84,21 @@ def _ids(dataset: Dataset) -> Iterator[Problem]:
     """Names that look alike, and performances that tie what is not one act."""
     named = {key: {value for video in dataset.videos if (value := _about(video, key))}
              for key in ("video_id", "student", "performance", "site")}  # fmt: skip
-    for key, names in {**named, "rater": {*dataset.raters}}.items():
+    apart = [pair for pair in dataset.meta.get("different") or () if isinstance(pair, list | tuple)]
+    for key, names in {"rater": {*dataset.raters}, **{key: named.pop(key) for key in ("student", "site")}}.items():
+        for name, known in alike_pairs(sorted(names), apart):
+            what = f"{known!r} and {name!r} are one {key} or two."
+            fix = f"Write one name in one way; if they are two, `different: [[{known!r}, {name!r}]]` in dataset.yaml."
+            yield _problem(dataset, None, "name-differs", what, fix, key, "error")
+        for name in sorted(names):
+            if fault := not_a_name(name):
+                fix = "Leave the key out." if key != "rater" else "Write who judged."
+                yield _problem(dataset, None, "no-name", f"{name!r} {fault}.", fix, key, "error")
+            elif key == "rater" and is_aggregate(name) and name != CONSENSUS and name not in dataset.rater_facts:
+                what = f"{name!r} is a decision or a mean, and counts as a physician."
+                fix = f"Call it {CONSENSUS!r}, or state its kind under `raters:` in dataset.yaml."
+                yield _problem(dataset, None, "rater-aggregate", what, fix, key, "error")
+    for key, names in named.items():
         often = Counter(map(alike, names))
         if same := sorted(name for name in names if often[alike(name)] > 1):
             what = f"{_shown(same)} look alike: are they one, or several?"

@@ -8,6 +8,7 @@ import io
 import itertools
 import shutil
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +36,9 @@ from siming_tasks.tools.builder.video_files import span_problems
 
 LABELS = "labels.csv"
 """The copy of the table of labels in a data set, by its names; a public part has none."""
+
+_NAMED = 20
+"""Students and sites that are shown by name, those with most videos first."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,13 +116,12 @@ def _paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
 
 
 def overview(plan: BuildPlan) -> tuple[list[str], list[list[str]], list[str]]:
-    """The table of labels in short: headings and a row for each step, by the data set's names, and what to look at.
+    """The table of labels in short: headings and a row for each step, and what to look at; names are as written there.
 
     A row counts the judgments of each rater, the videos in which the step does not apply or has times, and those that
     lack it.
     """
-    raters = list(plan.raters.values())
-    heads = ["step", *raters, CONSENSUS, "N/A", "times", "videos without it"]
+    heads = ["step", *plan.raters, CONSENSUS, "N/A", "times", "videos without it"]
     lines, cut = [], 0
     for step in plan.rubric.steps:
         rows = [row for row in plan.rows if row.step_id == step.id]
@@ -128,8 +131,15 @@ def overview(plan: BuildPlan) -> tuple[list[str], list[list[str]], list[str]]:
         cut += sum(end > source.duration for end, source in timed if source)
         counts += [sum(not row.applicable for row in rows), len(timed), len(plan.ids) - len(rows)]
         lines.append([step.id, *map(str, counts)])
-    notes = [f"{len(plan.ids)} videos, {len(plan.rows)} steps of them, {len(raters)} raters, "
+    of_videos = {row.video: row.about for row in plan.rows}
+    notes = [f"{len(plan.ids)} videos, {len(plan.rows)} steps of them, {len(plan.raters)} raters, "
              f"{len(plan.students)} students."]  # fmt: skip
+    notes += [f"The consensus is {plan.reference!r}, who is no physician here."] if plan.reference else []
+    for kind in VIDEO_FIELDS:
+        videos = Counter(about[kind] for about in of_videos.values() if kind in about)
+        named = [f"{name} ({count})" for name, count in videos.most_common(_NAMED)]
+        more = f" and {len(videos) - _NAMED} more" if len(videos) > _NAMED else ""
+        notes += [f"Videos of each {kind}: {', '.join(named)}{more}."] if videos else []
     notes += (
         [f"{cut} steps end after their video: by half a second they are cut back, beyond it refused."] if cut else []
     )
@@ -249,6 +259,8 @@ def _info(plan: BuildPlan, canary: str) -> dict[str, Any]:
     """``dataset.yaml``, without the digests."""
     options = plan.options
     who = "student names" if options.keep_rater_names else "names of students and raters"
+    kept = {*(row.about["site"] for row in plan.rows if "site" in row.about), *plan.raters.values()}
+    apart = [list(pair) for pair in options.different if kept >= {*pair}]
     renamed = {f"points of {rater}": f"points of {name}" for rater, name in plan.raters.items()}
     return {
         "name": options.name,
@@ -267,6 +279,7 @@ def _info(plan: BuildPlan, canary: str) -> dict[str, Any]:
         "processing": "Videos as H.264 .mp4 with a constant rate and even sides; container metadata removed, audio "
         f"{'kept' if options.keep_audio else 'removed'}; file names and {who} replaced by ids.",
         "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        **({"different": apart} if apart else {}),
         "build": {"tool": f"siming-tasks {__version__}", "inputs": plan.key()},
         "canary": canary,
     }
@@ -288,6 +301,7 @@ def _write_names(path: Path, plan: BuildPlan) -> None:
         rows = [["video", plan.ids[name], name, str(source.path)] for name, source in plan.sources.items()]
         rows += [["student", number, name, ""] for name, number in plan.students.items()]
         rows += [["rater", letter, name, ""] for name, letter in plan.raters.items() if letter != name]
+        rows += [["rater", CONSENSUS, plan.reference, ""]] if plan.reference else []
         for video, speakers in plan.speakers.items():
             rows += [[f"speaker in {plan.ids[video]}", number, name, ""] for name, number in speakers.items()]
         writer.writerows([cell(value) for value in row] for row in rows)

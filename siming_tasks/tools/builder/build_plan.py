@@ -17,10 +17,11 @@ from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import check_file_name, sha256_json
 from siming_tasks.common.hosts import stated_host
+from siming_tasks.common.person_names import is_aggregate
 from siming_tasks.data.consent import ANY
 from siming_tasks.data.row_schema import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, station_facts
-from siming_tasks.tools.builder.label_rows import LabelRow, copied, joined
+from siming_tasks.tools.builder.label_rows import Judgment, LabelRow, Persons, copied, joined
 from siming_tasks.tools.builder.label_tables import read_labels
 from siming_tasks.tools.builder.source_gate import Recording
 from siming_tasks.tools.builder.transcode import stamp
@@ -50,7 +51,10 @@ class BuildOptions:
         license: SPDX name, e.g. ``cc-by-nc-4.0``.
         languages: spoken or shown, e.g. ``("zh",)``.
         consensus: ``agree``, ``mean`` or a rater's name (see
-            :func:`siming_tasks.tools.builder.build_plan.decide`).
+            :func:`siming_tasks.tools.builder.build_plan.decide`), who is then no physician.
+        physicians: names of raters who stay physicians, though ``consensus`` names them or they are called
+            ``Final``.
+        different: pairs of names that are alike and mean two.
         keep_audio: keep the first audio stream.
         keep_ids: keep the table's names as video ids instead of ``v001``...
         keep_rater_names: keep the table's names of raters instead of ``rater_a``...
@@ -65,6 +69,8 @@ class BuildOptions:
     license: str = ""
     languages: tuple[str, ...] = ()
     consensus: str = "agree"
+    physicians: tuple[str, ...] = ()
+    different: tuple[tuple[str, str], ...] = ()
     keep_audio: bool = False
     keep_ids: bool = False
     keep_rater_names: bool = False
@@ -101,7 +107,7 @@ class BuildPlan:
 
     ``sources``, ``ids``, ``students`` and ``raters`` are by the names that the table has; the consensus is not among
     the raters. ``rater_facts`` are by the names that the dataset has. ``transcripts`` has the rows of each video that
-    has any, ``speakers`` by video those who got a number.
+    has any, ``speakers`` by video those who got a number; ``reference`` is the rater whose points are the consensus.
     """
 
     rubric: Rubric
@@ -116,6 +122,7 @@ class BuildPlan:
     rater_facts: Mapping[str, Rater] = field(default_factory=dict)
     transcripts: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     speakers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    reference: str = ""
 
     def key(self) -> str:
         """Digest of the inputs, by which a finished or half-finished build of the same is recognised."""
@@ -135,8 +142,9 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
         RubricError: the rubric is wrong.
     """
     rubric = load_rubric(inputs.rubric)
-    videos, labels, names = _read(inputs, rubric)
-    rows, problems = labels
+    videos, labels, names = _read(inputs, rubric, options)
+    rows, problems, reference = labels
+    options = replace(options, consensus="agree") if reference else options
     unread = any(problem.severity == "error" for problem in problems)
     sources, source_problems = find_sources(videos, rows, options.allow_loss)
     source_problems += sound_problems(sources) if options.keep_audio else []
@@ -144,15 +152,16 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     problems += _unmet_facts(facts, rows)
     of_station, station_problems = station_facts(inputs.labels, inputs.ratings, videos, options.simulated_videos)
     scored = {name for row in rows for name in row.scores}
-    facts = {**{name: rater for name, rater in of_station.items() if name in scored}, **facts}
+    stated = {name: Rater() for name in options.physicians if is_aggregate(name)}
+    facts = {name: rater for name, rater in {**stated, **of_station}.items() if name in scored} | facts
     problems += station_problems
     raters = rater_names(rows, options.keep_rater_names, facts)
-    rule = next((name for name, letter in raters.items() if letter == options.consensus), options.consensus)
+    rule = options.consensus
     if rule not in ("agree", "mean", *raters):
         what = f"--consensus {rule!r} is neither agree nor mean nor a rater of the table."
         fix = f"Its raters are {', '.join(raters)}." if raters else "It has no rater's points."
         problems.append(Problem("rater-unknown", what, fix, rows[0].file if rows else None))
-    decision = decide(rows, options.consensus if options.consensus in raters else rule, facts)
+    decision = decide(rows, rule, facts)
     if unread:  # points may lack for that reason alone: only what the raters differ in is sure, and nobody decides yet
         open_ones = tuple(problem for problem in decision.problems if problem.code == "consensus-open")
         decision = replace(decision, problems=open_ones, open=())
@@ -173,12 +182,14 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     problems += names.unmet(inputs.names)
     plan = BuildPlan(rubric, inputs.rubric, tuple(rows), decision, sources, ids, students, raters, options,
                      {raters.get(name, name): rater for name, rater in facts.items()},
-                     said, speakers)  # fmt: skip
+                     said, speakers, reference)  # fmt: skip
     return plan, problems
 
 
-def _read(inputs: Inputs, rubric: Rubric) -> tuple[VideoFiles, tuple[list[LabelRow], list[Problem]], Names]:
-    """The videos, the labels with what is wrong with them, and the names to replace.
+def _read(
+    inputs: Inputs, rubric: Rubric, options: BuildOptions
+) -> tuple[VideoFiles, tuple[list[LabelRow], list[Problem], str], Names]:
+    """The videos, the labels with what is wrong with them and the rater who is the consensus, the names to replace.
 
     Raises:
         DataError: a file cannot be read at all; ``.problems`` has the findings about the others, too.
@@ -197,13 +208,26 @@ def _read(inputs: Inputs, rubric: Rubric) -> tuple[VideoFiles, tuple[list[LabelR
             found.append(None)
     videos, names, labels = found
     judgments, problems = labels or ([], [])
-    rows, contradictions = joined(judgments, videos.speller() if videos else str)
+    judgments, reference = _consensus_of(judgments, options)
+    persons = Persons(options.different, options.physicians)
+    rows, contradictions = joined(judgments, videos.speller() if videos else str, persons)
     problems += contradictions
     if failed:
         unread = [problem for error in failed for problem in error.problems or [Problem("unreadable", str(error), "")]]
         errors = [problem for problem in problems if problem.severity == "error"]
         raise DataError(str(DataError.of([*unread, *errors], shown=20)), [*unread, *problems])
-    return videos, (rows, problems), names
+    return videos, (rows, problems, reference), names
+
+
+def _consensus_of(judgments: list[Judgment], options: BuildOptions) -> tuple[list[Judgment], str]:
+    """The judgments with those of the rater whom ``--consensus`` names as the consensus, and that name; "" for none.
+
+    Instruments and those of ``--physician`` stay raters, whose points :func:`decide` takes where the others differ.
+    """
+    name, stay = options.consensus, {*options.physicians, *options.rater_facts}
+    if name in stay or name not in {row.rater for row in judgments} - {CONSENSUS}:
+        return judgments, ""
+    return [replace(row, rater=CONSENSUS) if row.rater == name else row for row in judgments], name
 
 
 def _unmet_facts(facts: Mapping[str, Rater], rows: Sequence[LabelRow]) -> Iterator[Problem]:
@@ -309,5 +333,5 @@ def _undecided(row: LabelRow, rule: str, facts: Mapping[str, Rater]) -> Problem:
     if len(people) == 1:
         fix = f"Add a row of {CONSENSUS}, or --consensus {people[0]}."
         return row.problem("consensus-missing", f"only one rater gave points ({scores}).", fix)
-    fix = f"Add a row of {CONSENSUS}, or say --consensus mean or --consensus RATER."
+    fix = f"Add a row of {CONSENSUS}, or say --consensus mean."
     return row.problem("consensus-open", f"the raters differ ({scores}).", fix, "points")

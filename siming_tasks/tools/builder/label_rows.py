@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import Problem
-from siming_tasks.common.sanitize import alike
+from siming_tasks.common.person_names import alike_pairs, is_aggregate, not_a_name
 
 VIDEO_FIELDS = ("student", "site")
 """Optional columns that say something about the whole video: whom intervals must keep together."""
@@ -90,7 +90,17 @@ class LabelRow:
         return Problem(code, what, fix, self.file, self.lines[0], where, **more)
 
 
-def joined(judgments: Iterable[Judgment], spelling: Callable[[str], str] = str) -> tuple[list[LabelRow], list[Problem]]:
+@dataclass(frozen=True)
+class Persons:
+    """Names of which somebody has said whose they are: two that are alike, and a physician called ``Final``."""
+
+    different: Collection[tuple[str, str]] = ()
+    physicians: Collection[str] = ()
+
+
+def joined(
+    judgments: Iterable[Judgment], spelling: Callable[[str], str] = str, who: Persons | None = None
+) -> tuple[list[LabelRow], list[Problem]]:
     """One row for each step of each video, in the order of the table, and every contradiction between its rows.
 
     Equal rows count once; of two that disagree, both places are told. Whether a step applies is what the consensus
@@ -100,12 +110,13 @@ def joined(judgments: Iterable[Judgment], spelling: Callable[[str], str] = str) 
     Args:
         judgments: the table.
         spelling: the one name of a video that is written in several ways.
+        who: what was said of names.
     """
     steps: dict[tuple[str, str], list[Judgment]] = {}
     for judgment in judgments:
         steps.setdefault((spelling(judgment.video), judgment.step_id), []).append(judgment)
     everything = [judgment for rows in steps.values() for judgment in rows]
-    problems = [*_misspelt(everything), *_two_facts(everything, spelling)]
+    problems = [*_names(everything, who or Persons()), *_two_facts(everything, spelling)]
     withheld = all(judgment.points is None for judgment in everything)
     judged = {video for (video, _), rows in steps.items() for row in rows if row.rater}
     joint = []
@@ -168,19 +179,31 @@ def _points(row: Judgment) -> str:
     return "N/A" if row.points is None else f"{row.points:g}"
 
 
-def _misspelt(judgments: Sequence[Judgment]) -> Iterator[Problem]:
-    """Two raters, students or sites whose names differ by what people overlook: ``T01`` and ``t01``."""
+def _names(judgments: Sequence[Judgment], who: Persons) -> Iterator[Problem]:
+    """Names of raters, students and sites that may be one or nobody's, and raters that are a decision."""
     for kind in ("rater", *VIDEO_FIELDS):
-        first: dict[str, tuple[str, str]] = {alike(CONSENSUS): (CONSENSUS, "")} if kind == "rater" else {}
-        said: set[str] = set()
+        rows: dict[str, list[Judgment]] = {}
         for row in judgments:
-            name = row.rater if kind == "rater" else row.about.get(kind, "")
-            known, place = first.setdefault(alike(name), (name, row.place))
-            if name and known != name and name not in said:
-                said.add(name)
-                what = f"{name!r} here and {known!r}{f' on {place}' if place else ''} are one {kind} or two."
-                fix = "Write one name in one way, and two names so that nobody takes them for one."
-                yield Problem("name-differs", what, fix, row.file, row.line, kind)
+            if name := row.rater if kind == "rater" else row.about.get(kind, ""):
+                rows.setdefault(name, []).append(row)
+
+        def problem(code: str, name: str, what: str, fix: str, rows: Mapping[str, Sequence[Judgment]] = rows,
+                    kind: str = kind) -> Problem:  # fmt: skip
+            first, more = rows[name][0], f" (and {len(rows[name]) - 1:,} more rows)" * (len(rows[name]) > 1)
+            return Problem(code, f"{name!r} {what}{more}.", fix, first.file, first.line, kind)
+
+        for name in rows:
+            if fault := not_a_name(name):
+                fix = "Write the name again." if "lost" in fault else "Leave the cell empty."
+                yield problem("no-name", name, fault, fix)
+            elif kind == "rater" and is_aggregate(name) and name not in (CONSENSUS, *who.physicians):
+                fix = f"Say --consensus {name!r} if it is what was agreed, else --physician {name!r}, or delete it."
+                yield problem("rater-aggregate", name, "is a decision or a mean, and no physician", fix)
+        for name, known in alike_pairs([*((CONSENSUS,) if kind == "rater" else ()), *rows], who.different):
+            place = f" on {rows[known][0].place}" if known in rows else ""
+            fix = f"Write one name in one way; if they are two, say --different {known!r} {name!r}."
+            fix = f"Write {CONSENSUS!r} if it is what was agreed, else another name." if known == CONSENSUS else fix
+            yield problem("name-differs", name, f"here and {known!r}{place} are one {kind} or two", fix)
 
 
 def _two_facts(judgments: Sequence[Judgment], spelling: Callable[[str], str]) -> Iterator[Problem]:

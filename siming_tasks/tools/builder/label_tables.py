@@ -25,6 +25,7 @@ from siming_tasks.benchmark.rubrics import Rubric, RubricStep
 from siming_tasks.benchmark.rubrics.rubric import HALF, HALF_POINTS_HINT, WHOLE, is_on_increment
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_text
+from siming_tasks.common.person_names import LOST, not_a_name
 from siming_tasks.common.sanitize import cell_text, shown_name
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_labels
 from siming_tasks.tools.builder.label_rows import COLUMNS, NAMES, NOT_APPLICABLE, VIDEO_FIELDS, Judgment
@@ -35,8 +36,6 @@ FORMS = "A table has the headings `video_id, step_id, rater, points` (a row a ju
     "step ids (a row a video and rater), or `video_id, step_id, start, end` (times)."  # fmt: skip
 _WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")
 """How workbooks begin: an archive, or an old or protected one."""
-_NO_NAME = re.compile(r"nan|n/?a|none|null|unknown|[-?–—]+|#[A-Z0/]+[!?]|#N/A", re.IGNORECASE)
-"""What stands for a name that is not known; as a name it would make one person or place of many."""
 _SAVE = "Save it as CSV UTF-8 (comma delimited), or as .xlsx."
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _CLOCK = re.compile(r"(?:([0-9]{1,2}):)?([0-9]{1,3}):([0-5]?[0-9](?:\.[0-9]{1,9})?)")
@@ -230,8 +229,8 @@ class _Table:
             if odd := re.search(r"⟦(U\+[0-9A-F]+)⟧", shown_name(name)):
                 what = f"{name!r} holds the invisible character {odd[1]}."
                 self._add("name-unseen", what, "Write the name again, by hand.", number, heading)
-            if heading in ("rater", *VIDEO_FIELDS) and _NO_NAME.fullmatch(name):
-                self._add("no-name", f"{name!r} is no name.", "Leave the cell empty.", number, heading)
+            if heading == "video_id" and LOST in name:
+                self._add("no-name", f"{name!r} {not_a_name(name)}.", "Write the name again.", number, heading)
             elif heading in ("rater", *VIDEO_FIELDS) and re.fullmatch(r"[0-9]+\.0+", name):
                 fix = f"Write {name.partition('.')[0]!r}, in every table."
                 self._add("no-name", f"{name!r} is a number that a program wrote.", fix, number, heading)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,8 @@ from siming_tasks.benchmark.rubrics import Rubric, RubricStep, allowed_points
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.sanitize import alike, cell, cell_text, one_line, visible
+from siming_tasks.common.person_names import alike_pairs, is_aggregate, not_a_name
+from siming_tasks.common.sanitize import cell, cell_text, one_line, visible
 from siming_tasks.tools.builder.label_rows import NOT_APPLICABLE
 from siming_tasks.tools.builder.video_files import VideoFiles
 
@@ -105,8 +107,11 @@ def rater_names(raters: Sequence[str]) -> tuple[str, ...]:
         if not name or not name.isprintable() or set(name) & set("[]:*?/\\'") or len(name) > MAX_TITLE:
             what = f"Rater {one_line(name)!r} cannot be the title of a sheet"
             raise DataError(f"{what}: at most {MAX_TITLE} characters, none of [ ] : * ? / \\ '. Shorten it.")
-        if alike(name) in (alike(CONSENSUS), "spans") or [alike(each) for each in names].count(alike(name)) > 1:
-            raise DataError(f"Rater {name!r}: two raters of one name, or the name of another sheet. Choose another.")
+        if (fault := not_a_name(name)) or is_aggregate(name):
+            raise DataError(f"Rater {name!r} {fault or 'is a decision or a mean, and no physician'}. Choose another.")
+    twice = [(name, name) for name, count in Counter([CONSENSUS, "spans", *names]).items() if count > 1]
+    for name, known in (*twice, *alike_pairs([CONSENSUS, "spans", *names])):
+        raise DataError(f"Raters {known!r} and {name!r}: one name, or the name of another sheet. Choose another.")
     if not 1 <= len(names) <= MAX_RATERS:
         raise DataError(f"{len(names)} raters; 1 to {MAX_RATERS} have a sheet.")
     return tuple(names)

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from siming_tasks.benchmark.rubrics import Rubric, allowed_points, in_chinese
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.sanitize import alike, shown_name, visible, well_formed
+from siming_tasks.common.person_names import alike_pairs, is_aggregate, name_keys, not_a_name
+from siming_tasks.common.sanitize import shown_name, visible, well_formed
 from siming_tasks.media import has_sound, read_timeline
 from siming_tasks.tools.station.event_log import (
     ABOUT_STEP,
@@ -62,17 +63,29 @@ def frames_of(exam: Exam) -> tuple[tuple[float, ...], float]:
     return tuple(round(time, 6) for time in timeline.times.tolist()), round(timeline.duration, 6)
 
 
-def rater_name(text: str) -> str:
+def rater_name(text: str, known: Sequence[str] = (), different: Sequence[tuple[str, str]] = ()) -> str:
     """A rater's name as the event log has it.
 
+    Args:
+        text: as it was given.
+        known: those who have rated in the log.
+        different: pairs of which was said that they are two.
+
     Raises:
-        OptionsError: it is empty, too long, holds characters that cannot be seen, or is the consensus'.
+        OptionsError: it is empty, too long, the consensus' or nobody's, holds characters that cannot be seen, or is
+            like the name of somebody else.
     """
     name = shown_name(text)
     if not name or len(name) > _MAX_NAME or "⟦U+" in name:
         raise OptionsError(f"--rater {text!r:.80} must be 1 to {_MAX_NAME} visible characters.")
-    if alike(name) == CONSENSUS:
+    if name_keys(name) & name_keys(CONSENSUS):
         raise OptionsError("--rater consensus is kept for --adjudicate. Give the physician's own name.")
+    if (fault := not_a_name(name)) or is_aggregate(name):
+        raise OptionsError(f"--rater {name!r} {fault or 'is no person'}. Give the physician's own name.")
+    others = [] if name in known else known
+    for _, other in (pair for one in others for pair in alike_pairs([one, name], different)):
+        fix = f"Give that name, or say --different {other!r} {name!r} if they are two."
+        raise OptionsError(f"--rater {name!r}: {other!r} has rated in this file. {fix}")
     return name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -111,18 +112,76 @@ def test_disagreement_is_listed_filled_in_and_given_back(given: dict[str, Path],
 
 
 @pytest.mark.parametrize(
-    ("rule", "points", "origin"),
-    [("mean", 0.5, "mean of raters"), ("rater_li", 0, "points of rater_b"), ("rater_b", 0, "points of rater_b")],
-)
-def test_a_rule_decides_and_may_name_the_rater_either_way(
-    given: dict[str, Path], tmp_path: Path, rule: str, points: float, origin: str
-) -> None:
+    ("options", "points", "physicians", "origins"),
+    [
+        (BuildOptions(consensus="mean"), 0.5, ("rater_a", "rater_b"), {"raters agree": 11, "mean of raters": 1}),
+        (BuildOptions(consensus="li"), 0, ("rater_a",), {"given": 12}),
+        (BuildOptions(consensus="li", physicians=("li",)), 0, ("rater_a", "rater_b"),
+         {"raters agree": 11, "points of rater_b": 1}),
+    ],
+)  # fmt: skip
+def test_whose_points_are_the_consensus_is_no_physician_unless_it_is_said(
+    given: dict[str, Path], tmp_path: Path, options: BuildOptions, points: float, physicians: tuple[str, ...],
+    origins: dict[str, int],
+) -> None:  # fmt: skip
     long_table(given["labels"], differ=True)
-    edit(given, "rater_b", "rater_li")
-    built = build_dataset(tmp_path / "exams", **given, options=BuildOptions(consensus=rule))
-    assert dict(built.dataset.videos[0].step("cpr_02").scores) == {"rater_a": 1, "rater_b": 0, "consensus": points}
-    assert built.dataset.meta["label_sources"]["consensus"] == {"raters agree": 11, origin: 1}
-    assert ("consensus-fraction" in {problem.code for problem in built.warnings}) == (rule == "mean")
+    edit(given, "rater_b", "li")
+    built = build_dataset(tmp_path / "exams", **given, options=options)
+    assert built.dataset.physicians == physicians and built.dataset.videos[0].step("cpr_02").consensus == points
+    assert built.dataset.meta["label_sources"]["consensus"] == origins
+    assert ("consensus-fraction" in {problem.code for problem in built.warnings}) == (options.consensus == "mean")
+
+
+def test_a_column_of_decisions_is_no_third_physician(
+    given: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two physicians and what they agreed on: agreement is theirs, 11 of 12, and not that with the decision."""
+    long_table(given["labels"], differ=True)
+    rows = [line.split(",") for line in given["labels"].read_text(encoding="utf-8-sig").splitlines()]
+    final = [",".join([*row[:4], "Final", *row[5:]]) for row in rows if row[4] == "rater_a"]
+    with given["labels"].open("a", encoding="utf-8") as stream:
+        stream.write("\n".join(final) + "\n")
+    assert main(words(given, tmp_path / "exams")) == 1
+    said = capsys.readouterr().err
+    assert "'Final' is a decision or a mean, and no physician (and 11 more rows). Say --consensus 'Final'" in said
+    assert main([*words(given, tmp_path / "exams"), "--consensus", "Final"]) == 0
+    assert "The consensus is 'Final', who is no physician here." in capsys.readouterr().out
+    dataset = open_dataset(tmp_path / "exams")
+    assert dataset.physicians == ("rater_a", "rater_b") == dataset.raters[1:]
+    assert dataset.videos[0].step("cpr_02").scores == {"rater_a": 1, "rater_b": 0, "consensus": 1}
+    assert "rater,consensus,Final" in (tmp_path / "exams.names.csv").read_text()
+    keep = BuildOptions(physicians=("Final",), keep_rater_names=True, consensus="mean")
+    kept = build_dataset(tmp_path / "kept", **given, options=keep).dataset
+    assert kept.physicians == ("Final", "rater_a", "rater_b") and check_dataset(kept.root, quick=True).errors == ()
+
+
+def test_names_that_are_alike_are_refused_until_they_are_said_to_be_two(given: dict[str, Path], tmp_path: Path) -> None:
+    edit(given, "student of", "Dr. Müller of")
+    edit(given, f"Dr. Müller of {NAMES[1]}", "T07")
+    edit(given, f"Dr. Müller of {NAMES[2]}", "t-7")
+    text = given["labels"].read_text(encoding="utf-8-sig").splitlines()
+    given["labels"].write_text(
+        "\n".join([text[0], *(line[:-1] + f"Haus {i // 8:02}" for i, line in enumerate(text[1:]))])
+    )
+    edit(given, "Haus 01", "haus 1")
+    edit(given, "Haus 02", "haus 1")
+    edit(given, "Haus 00", "Haus 01")
+    with pytest.raises(DataError) as refused:
+        build_dataset(tmp_path / "exams", **given)
+    what = [(problem.code, problem.field, problem.what.partition(" (")[0].split(f" on {tmp_path}")[0])
+            for problem in refused.value.problems if problem.severity == "error"]  # fmt: skip
+    assert what == [
+        ("name-differs", "student", "'t-7' here and 'T07'"),
+        ("name-differs", "site", "'haus 1' here and 'Haus 01'"),
+    ]
+    options = BuildOptions(different=(("t-7", "T07"), ("Haus 01", "haus 1")))
+    dataset = build_dataset(tmp_path / "exams", **given, options=options).dataset
+    assert len({video.extra["student"] for video in dataset.videos}) == 3
+    assert dataset.meta["different"] == [["Haus 01", "haus 1"]], "names of students stay outside"
+    assert check_dataset(tmp_path / "exams", quick=True).errors == ()
+    stated = tmp_path / "exams/dataset.yaml"
+    stated.write_text(re.sub("different:\n(- .*\n|  .*\n)+", "", stated.read_text()))
+    assert [problem.code for problem in check_dataset(tmp_path / "exams", quick=True).errors] == ["name-differs"]
 
 
 def test_names_of_raters_stay_outside_unless_they_are_to_be_kept(
@@ -132,17 +191,17 @@ def test_names_of_raters_stay_outside_unless_they_are_to_be_kept(
     edit(given, "rater_a", "Dr. Wang Mei")
     edit(given, "rater_b", "rater_li")
     assert main([*words(given, tmp_path / "exams"), "--consensus", "Dr. Wang Mei"]) == 0
-    said = "".join(capsys.readouterr())
+    said = capsys.readouterr().out
+    assert "| Dr. Wang Mei |" not in said and "The consensus is 'Dr. Wang Mei'" in said and "| rater_li |" in said
     content = b"".join(path.read_bytes() for path in (tmp_path / "exams").rglob("*") if path.is_file())
     for secret in ("Wang", "rater_li"):
-        assert secret not in said and secret.encode() not in content, secret
+        assert secret.encode() not in content, secret
     dataset = open_dataset(tmp_path / "exams")
-    assert dataset.raters == ("consensus", "rater_a", "rater_b")
-    assert dataset.meta["label_sources"]["rule"] == "rater_a"
+    assert dataset.raters == ("consensus", "rater_a") and dataset.meta["label_sources"]["rule"] == "agree"
     assert "file names and names of students and raters replaced by ids" in (tmp_path / "exams/README.md").read_text()
     table = list(csv.DictReader((tmp_path / "exams.names.csv").read_text().splitlines()))
     raters = [(row["id"], row["name"]) for row in table if row["kind"] == "rater"]
-    assert raters == [("rater_a", "Dr. Wang Mei"), ("rater_b", "rater_li")]
+    assert raters == [("rater_a", "rater_li"), ("consensus", "Dr. Wang Mei")]
     keep = BuildOptions(keep_rater_names=True, consensus="mean")
     built = build_dataset(tmp_path / "kept", **given, options=keep)
     assert built.dataset.physicians == ("Dr. Wang Mei", "rater_li") and "rater," not in built.names_file.read_text()
@@ -344,15 +403,18 @@ def test_the_same_inputs_are_the_same_bytes_whatever_the_cores_and_jobs(
 
 
 def test_command_builds_a_data_set(given: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*words(given, tmp_path / "exams"), "--instrument", "rater_b", "--consensus", "rater_a"]) == 0
+    assert main([*words(given, tmp_path / "exams"), "--instrument", "rater_b",
+                 *("--consensus", "rater_a", "--physician", "rater_a")]) == 0  # fmt: skip
     dataset = open_dataset(tmp_path / "exams")
     said = capsys.readouterr().out.splitlines()
     assert [[cell.strip() for cell in line.split("|")[1:-1]] for line in said[:3:2]] == [
         ["step", "rater_a", "rater_b", "consensus", "N/A", "times", "videos without it"],
         ["cpr_01", "3", "3", "3", "0", "3", "0"],
     ]
-    assert said[-4:] == [
+    assert said[-6:] == [
         "3 videos, 12 steps of them, 2 raters, 3 students.",
+        f"Videos of each student: {', '.join(f'student of {name} (1)' for name in NAMES)}.",
+        "Videos of each site: A (3).",
         f"{tmp_path}/exams: 3 videos, 12 judged steps, digest {dataset.digest[:12]}",
         f"{tmp_path}/exams.names.csv: original names and ids. Keep it private.",
         f"Next: siming data check {tmp_path}/exams",

@@ -125,8 +125,23 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     "two spellings of a student": (VIDEO.format("student", "T01", "t01", 2), "[name-differs] + 't01' here and 'T01'"),
     "two spellings of a rater": (LONG + "v2,cpr_01,B,1\n", "[name-differs] + :4: rater + 'B' here and 'b' on"),
     "a consensus in capitals": (LONG + "v1,cpr_01,Consensus,1\n", "[name-differs] + 'Consensus' + 'consensus'"),
-    **{f"{column} {name}": (VIDEO.format(column, name, name, 2), f"[no-name] + :2: {column}: {name!r} + Leave")
-       for column, name in (("student", "nan"), ("student", "-"), ("site", "N/A"), ("site", "#REF!"))},
+    **{f"{column} {name}": (VIDEO.format(column, name, name, 2), f"[no-name] + :2: {column}: {name!r} + Leave + 1 more")
+       for column, names in (("student", "nan,-,未知,无,unbekannt,#NV,.,?,–,None,k.A.,n.a.,keine,匿名,_"),
+                             ("site", "N/A,#REF!,#BEZUG!,Not known,ohne Namen")) for name in names.split(",")},
+    **{f"a lost letter in {column}": (
+        VIDEO.format("student", "S", "S", 2).replace(old, old + "\ufffd", 1), f"[no-name] + :2: {column} + U+FFFD")
+       for column, old in (("video_id", "v1"), ("rater", ",a"), ("student", "S"))},
+    **{f"the two names {one} and {other}": (
+        VIDEO.format("student", f'"{one}"', other, 2), f"[name-differs] + {other!r} + {one!r} + --different")
+       for one, other in (("Dr. Li", "Dr Li"), ("07", "7"), ("Müller", "Mueller"), ("Müller", "Muller"), ("Li", "Ｌｉ"),
+                          ("Prof. Wang", "Wang"), ("T-01", "T1"), ("Groß", "Gross"), ("王医生", "王"),
+                          ("Li, Wei", "Wei Li"), ("José", "Jose"), ("O'Neil", "ONeil"))},
+    **{f"no alike names, {one} and {other}": (
+        VIDEO.format("student", one, other, 2),
+        [("v1", "cpr_01", None, None, {"a": 2.0}), ("v2", "cpr_02", None, None, {"a": 2.0})])
+       for one, other in (("1.1", "11"), ("Li Yue", "Li Yu"), ("Zhang", "Chang"), ("10", "1"), ("李", "王"))},
+    **{f"{name} as a rater": (LONG.replace("b,1", f"{name},1"), f"[rater-aggregate] + :3: rater: {name!r} + --cons")
+       for name in ("Final", "mean", "Konsens", "共识", "最终得分", "Durchschnitt", "Total", "gold", "平均分")},
     "nobody as a rater": (LONG.replace("b,1", "nan,1"), "[no-name] + :3: rater: 'nan'"),
     "a rater as a number of a program": (LONG.replace("b,1", "1.0,1"), "[no-name] + :3: rater: '1.0' + Write '1'"),
     **{f"an unseen letter in {column}": (

@@ -85,7 +85,7 @@ def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -
     book.save(tmp_path / "filled.xlsx")
     built = build_dataset(
         tmp_path / "out", rubric=given[0], labels=tmp_path / "filled.xlsx", videos=given[1],
-        options=BuildOptions(consensus="a", license="cc0-1.0"),
+        options=BuildOptions(consensus="a", physicians=("a",), license="cc0-1.0"),
     )  # fmt: skip
     assert [problem for problem in built.warnings if problem.code != "video-unlabelled"] == []
     videos = built.dataset.videos
@@ -105,7 +105,8 @@ def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -
 
 def test_names_that_sheets_and_cells_cannot_hold_are_refused(tmp_path: Path) -> None:
     assert rater_names(["李", " Wang Wei "]) == ("李", "Wang Wei")
-    for raters, said in ((["Li", "ＬＩ"], "two raters of one name"), (["spans"], "or the name of another sheet"),
+    for raters, said in ((["Li", "ＬＩ"], "'Li' and 'ＬＩ': one name"), (["Li", "Dr. Li"], "one name"),
+                         (["spans"], "or the name of another sheet"), (["Final"], "no physician"),
                          (["a/b"], "cannot be the title of a sheet"), ([], "0 raters; 1 to 26")):  # fmt: skip
         with pytest.raises(DataError, match=said):
             rater_names(raters)

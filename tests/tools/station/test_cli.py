@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.tools.station.worklist import rater_name
 
 
@@ -19,6 +20,8 @@ from siming_tasks.tools.station.worklist import rater_name
         ([], "--rater NAME: say who rates."),
         (["--rater", "consensus"], "--rater consensus is kept for --adjudicate"),
         (["--rater", "a\u202eb"], "must be 1 to 60 visible characters"),
+        (["--rater", "unbekannt"], "'unbekannt' is no name"),
+        (["--rater", "Final"], "'Final' is no person"),
         (["--rater", "x", "--adjudicate"], "leave out --rater"),
         (["--adjudicate"], "--adjudicate needs two raters; in"),
     ],
@@ -29,6 +32,9 @@ def test_who_cannot_rate_is_told_why(
     more = ["--rubric", str(rubric), "--store", str(tmp_path / "s.sqlite")]
     assert main(["data", "rate", str(videos), *words, *more]) == 2
     assert said in capsys.readouterr().err
+    with pytest.raises(OptionsError, match=r"'Dr Li': 'Dr\. Li' has rated in this file.*--different 'Dr\. Li' 'Dr Li'"):
+        rater_name("Dr Li", ["Dr. Li", "Wu"])
+    assert rater_name("Dr Li", ["Dr. Li", "Dr Li"]) == rater_name("Dr Li", ["Dr. Li"], [("Dr Li", "Dr. Li")]) == "Dr Li"
     assert (rater_name("  Dr.  Li "), rater_name("e\u0301"), rater_name("李医生")) == ("Dr. Li", "é", "李医生")
 
 
