@@ -50,7 +50,8 @@ class _Loader(_Base):  # type: ignore[misc,valid-type]
         return super().construct_mapping(node, deep)
 
 
-_STR, _NULL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:null"
+_STANDARD = "tag:yaml.org,2002:"
+_STR, _NULL = f"{_STANDARD}str", f"{_STANDARD}null"
 
 
 def _as_written(node: yaml.Node | None, wanted: Any) -> None:
@@ -146,8 +147,8 @@ def read_yaml(path: Path, model: Any = None) -> Any:
     """Read a YAML file safely; where the ``model`` it is meant for wants text or numbers, scalars are as written.
 
     Raises:
-        DataError: the file is missing, no regular file, over 4 MB, not UTF-8, not YAML, uses aliases, repeats a key or
-            holds an impossible value; names the line.
+        DataError: the file is missing, no regular file, over 4 MB, not UTF-8, not YAML, uses tags or aliases, repeats a
+            key or holds an impossible value; names the line.
     """
     text = read_text(path, MAX_YAML_BYTES)
     try:
@@ -156,6 +157,8 @@ def read_yaml(path: Path, model: Any = None) -> Any:
             depth += isinstance(event, yaml.events.CollectionStartEvent)
             depth -= isinstance(event, yaml.events.CollectionEndEvent)
             what = "aliases (*name) are not accepted here" if isinstance(event, yaml.events.AliasEvent) else ""
+            if tag := getattr(event, "tag", None):
+                what = f"tags ({tag.replace(_STANDARD, '!!')[:40]}) are not accepted here"
             what = "nested too deeply to be one of our files" if depth > MAX_YAML_DEPTH else what
             if what:  # a few lines of aliases expand to gigabytes
                 mark: Any = event.start_mark

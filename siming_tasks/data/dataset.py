@@ -272,7 +272,7 @@ def _read_videos(
 
 def _rows(root: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        for line, row in read_jsonl(root / "videos.jsonl"):
+        for line, row in read_jsonl(root / "videos.jsonl", found=problems):
             if isinstance(row, Problem):
                 problems.append(row)
             else:
@@ -371,7 +371,7 @@ def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
         return []
     pairs: list[dict[str, Any]] = []
     problems: list[Problem] = []
-    for line, row in read_jsonl(path):
+    for line, row in read_jsonl(path, found=problems):
         if isinstance(row, Problem):
             problems.append(row)
         elif not (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,26 @@ from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import open_regular
 
 MAX_LINE = 4_000_000  # longest line in bytes. A row of 33 steps has about 5,000; a longer line is another kind of file.
+MAX_ERRORS = 1_000
+"""Errors after which a file is left: it is another kind of file, and the first ones say so."""
+MAX_DEPTH, MAX_VALUES = 50, 100_000
+"""Levels of a line, and values in it: a row of 33 steps has 5 levels and some hundred values."""
 
 
 def read_jsonl(
-    path: Path, name: str | None = None, max_line: int = MAX_LINE, strict: bool = True
+    path: Path,
+    name: str | None = None,
+    max_line: int = MAX_LINE,
+    strict: bool = True,
+    found: Sequence[Problem] = (),
 ) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
     """The objects of a JSON Lines file, one by one; a bad line is yielded as a :class:`Problem` and reading goes on.
 
     A byte-order mark, CRLF and empty lines are accepted. Reading stops at the first line over ``max_line`` bytes, so
-    that a file without newlines costs no memory. ``name`` is how problems call the file. If ``strict``, repeated keys,
-    NaN, infinite numbers and half surrogates are refused (lmms-eval's own logs may hold them: NaN reads as None).
+    that a file without newlines costs no memory, and after :data:`MAX_ERRORS` errors: those of this reader, and those
+    that the caller adds to ``found`` meanwhile. ``name`` is how problems call the file. If ``strict``, repeated keys,
+    NaN, infinite numbers, half surrogates and more than :data:`MAX_VALUES` values are refused (lmms-eval's own logs may
+    hold them: NaN reads as None).
 
     Yields:
         ``(line number from 1, dict or Problem)``.
@@ -31,6 +41,8 @@ def read_jsonl(
         OSError: the file cannot be opened, or is no regular file.
     """
     name = name or path.name
+    known = len(found)
+    errors = others = 0
     with open_regular(path) as stream:
         number = 0
         while line := stream.readline(max_line + 1):
@@ -45,19 +57,29 @@ def read_jsonl(
                 return
             if not line.replace(BOM_UTF8, b"").strip(b" \t\r\n"):  # part of a mark is not blank: it is a damaged line
                 continue
-            try:
-                yield number, parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"), strict)
-            except UnicodeDecodeError as error:
-                what = f"byte {error.start + 1} of this line is not UTF-8."
-                yield number, Problem("encoding", what, "Save the file as UTF-8.", name, number)
-            except (ValueError, RecursionError) as error:
-                what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-                fix = "Write one JSON object per line."
-                yield number, Problem("not-json", f"not a JSON object: {what}.", fix, name, number)
+            row = _read_line(line, number, name, strict)
+            errors += isinstance(row, Problem)
+            yield number, row
+            others, known = others + sum(each.severity == "error" for each in found[known:]), len(found)
+            if (most := max(errors, others)) >= MAX_ERRORS:
+                what = f"{most:,} errors; the rest of the file was not read."
+                yield number, Problem("too-many-errors", what, "Correct those first.", name, number)
+                return
+
+
+def _read_line(line: bytes, number: int, name: str, strict: bool) -> dict[str, Any] | Problem:
+    try:
+        return parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"), strict)
+    except UnicodeDecodeError as error:
+        what = f"byte {error.start + 1} of this line is not UTF-8."
+        return Problem("encoding", what, "Save the file as UTF-8.", name, number)
+    except (ValueError, RecursionError) as error:
+        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        return Problem("not-json", f"not a JSON object: {what}.", "Write one JSON object per line.", name, number)
 
 
 def parse_object(text: str, strict: bool = True) -> dict[str, Any]:
-    """One JSON object; if ``strict``, without repeated keys, NaN, infinite numbers and half surrogates.
+    """One JSON object; if ``strict``, without repeated keys, NaN, infinite numbers, half surrogates and many values.
 
     Raises:
         ValueError: with the reason, no full stop.
@@ -75,7 +97,15 @@ def parse_object(text: str, strict: bool = True) -> dict[str, Any]:
             raise ValueError("a \\u escape is half of a surrogate pair") from None
     if not isinstance(value, dict):
         raise ValueError(f"found {type(value).__name__}")
-    return value
+    level, values = [value], 0
+    for _ in range(MAX_DEPTH):
+        inner = [one for node in level for one in (node.values() if isinstance(node, dict) else node)]
+        level, values = [one for one in inner if isinstance(one, dict | list)], values + len(inner)
+        if strict and values > MAX_VALUES:
+            raise ValueError(f"more than {MAX_VALUES:,} values")
+        if not level:
+            return value
+    raise ValueError("nested too deeply")
 
 
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from siming_tasks.common.files import check_file_name
 from siming_tasks.common.hosts import stated_host
 from siming_tasks.common.person_names import LOST
 from siming_tasks.common.sanitize import shown_name
+from siming_tasks.data.jsonl import MAX_ERRORS
 
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 MAX_VIDEO_ID = 128
@@ -233,7 +234,7 @@ def problems_of(
 ) -> list[Problem]:
     """Pydantic's findings as ours; ``row`` is the raw data, from which the step's id is read."""
     problems = []
-    for item in error.errors(include_url=False):
+    for item in error.errors(include_url=False)[:MAX_ERRORS]:
         value = item.get("input")
         without_value = isinstance(value, dict | list) or item["type"] == "missing"
         what = item["msg"].removeprefix("Value error, ") + ("" if without_value else f", found {str(value)[:60]!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,7 +107,9 @@ def check_dataset(
             "frames": sum(item.frames or 0 for item in inspected.values()) if not quick else None,
         }
     if root.is_dir():
-        problems += _strays(root, dataset)
+        unread = any(each.file == "videos.jsonl" and each.severity == "error" and not each.code.startswith("media-")
+                     for each in scan_problems)  # fmt: skip
+        problems += _strays(root, {video.media for video in dataset.videos} if dataset and not unread else None)
     problems.sort(key=lambda item: (item.severity != "error", item.file or "", item.line or 0, item.code, item.what))
     return CheckReport(root, tuple(dict.fromkeys(problems)), summary)
 
@@ -169,11 +171,10 @@ def _rubric(dataset: Dataset) -> Iterator[Problem]:
         yield Problem("rubric-untold", what, fix, "rubric.yaml", None, "setting", "warning")
 
 
-def _strays(root: Path, dataset: Dataset | None) -> Iterator[Problem]:
-    """Links that leave the folder, private tables in it, and files in ``media`` that no row names."""
+def _strays(root: Path, named: Collection[str] | None) -> Iterator[Problem]:
+    """Links that leave the folder, private tables in it, and files in ``media`` that no row names (None: not known)."""
     home = root.resolve()
     blobs = home.parent.parent / "blobs"  # where a Hugging Face snapshot keeps its files
-    named = {video.media for video in dataset.videos} if dataset else set()
     spare: list[str] = []
     inside = (Path(folder) / name for folder, names, files in os.walk(root) for name in sorted([*names, *files]))
     for path in inside:
@@ -185,7 +186,7 @@ def _strays(root: Path, dataset: Dataset | None) -> Iterator[Problem]:
             if not (target.is_relative_to(home) or target.parent == blobs):
                 fix = "Put the file itself there; a link does not survive being copied or published."
                 yield Problem("symlink-outside", "is a link that leaves the folder.", fix, relative)
-        elif dataset and relative.startswith("media/") and os.path.isfile(path) and relative not in named:
+        elif named is not None and relative.startswith("media/") and os.path.isfile(path) and relative not in named:
             spare.append(relative)
         if relative.endswith((".names.csv", ".key.json")):
             fix = "Keep it outside the folder."

@@ -31,9 +31,6 @@ from siming_tasks.study.results.run_parts import condition_problems
 MAX_LOG_LINE = 256_000_000
 """Longest line of a sample log in bytes: a reply of many megabytes is a model's fault and must still be counted."""
 
-MAX_ERRORS = 1_000
-"""Errors after which a file is left: it is another kind of file, and the first ones say so."""
-
 _GIVE_A_RUN = "Give a prediction file, or the --output_path of a run with --log_samples."
 
 Seen = Callable[[Record, str | None], object]
@@ -143,18 +140,11 @@ def load_predictions(
             problems.append(Problem("no-predictions", what, _GIVE_A_RUN, str(folder)))
     parser, collector = RecordParser(dataset, problems), _Collector(problems)
     for file in files:
-        errors = 0
-        for line, row in _lines(file):
-            n_problems = len(problems)
+        for line, row in _lines(file, problems):
             if isinstance(row, Problem):
                 problems.append(row)
             elif (record := parser.parse(row, file, line)) and collector.add(record, file, line) and seen:
                 seen(record, raw_reply(row))
-            errors += sum(problem.severity == "error" for problem in problems[n_problems:])
-            if errors >= MAX_ERRORS:
-                what = f"{errors:,} errors; the rest of the file was not read."
-                problems.append(Problem("too-many-errors", what, "Correct those first.", str(file), line))
-                break
     if not collector.found and not any(problem.severity == "error" for problem in problems):
         fix = f"Give the data set that they were made on, a prediction file ({see('data')}) or lmms-eval's sample logs."
         part = f"the split {dataset.part!r} of " if dataset.part else ""
@@ -166,9 +156,9 @@ def load_predictions(
     return Predictions(records, tuple(problems), tuple(files))
 
 
-def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
+def _lines(file: Path, found: Sequence[Problem]) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
     try:
-        yield from read_jsonl(file, str(file), MAX_LOG_LINE, strict="_samples_" not in file.name)
+        yield from read_jsonl(file, str(file), MAX_LOG_LINE, "_samples_" not in file.name, found)
     except OSError as error:
         yield 0, Problem("predictions-unreadable", f"{error.strerror}.", _GIVE_A_RUN, str(file))
 
