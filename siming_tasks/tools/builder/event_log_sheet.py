@@ -66,16 +66,19 @@ def ratings_labels(path: Path, rubric: Rubric, use: UseRatings) -> tuple[list[Ju
     for exam in exams:
         begun = {rater: states.get((rater, exam.digest), ExamState()) for rater in raters}
         begun = {rater: state for rater, state in begun.items() if state.steps}
-        for rater, state in list(begun.items()):
-            left = state.left(exam.steps)
-            if left and len(left) < len(exam.steps):  # who only marked times has scored nothing, and leaves nothing
-                shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
+        agreed = states.get((CONSENSUS, exam.digest), ExamState())
+        for rater, state in [*begun.items(), (CONSENSUS, agreed)]:
+            scored = rater != CONSENSUS and any(state.step(step).decided for step in exam.steps)
+            # Who only marked times, or adjudicates, has to decide nothing more; but a mark needs its other one.
+            left = [step for step in state.left(exam.steps) if scored or state.step(step).half_marked]
+            if left:
+                named = [f"{step} (one mark of two)" if state.step(step).half_marked else step for step in left[:5]]
+                shown = ", ".join(named) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
                 fix = "Finish it in `siming data rate`, or leave out such exams with --finished."
                 fix = "It is left out." if use.finished else fix
                 what = f"{rater} has not finished {exam.name!r}: {shown}."
                 add("exam-unfinished", what, fix, warning=use.finished)
-                del begun[rater]
-        agreed = states.get((CONSENSUS, exam.digest), ExamState())
+                begun.pop(rater, None)
         for step in exam.steps:
             span, wrong = _span(step, begun, agreed, use.spans_from)
             differing += [f"{exam.name} {step}"] if wrong == "differs" else []

@@ -10,6 +10,7 @@ from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import inside
 from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.source_gate import Recording, look_at_all, loss_problem
+from siming_tasks.tools.station.event_log import SHORTEST_SPAN
 
 SUFFIXES = {
     *(".mp4", ".mov", ".m4v", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".mpe", ".wmv", ".asf", ".flv", ".mts"),
@@ -17,8 +18,6 @@ SUFFIXES = {
 }
 SLACK = 0.5
 """Seconds by which a span may pass the end of its video and is cut back; score sheets are kept in whole seconds."""
-SHORTEST = 0.1
-"""Least seconds of a span: few cameras show more than one picture in less."""
 
 
 class VideoFiles:
@@ -162,8 +161,8 @@ def span_problems(rows: Iterable[LabelRow], durations: Mapping[str, float | None
                 what = f"ends at {row.end:g} s, but the video at {duration:.2f} s."
                 fix = "Correct `end`, or check that it is the video."
                 problems.append(place.problem("span-outside", what, fix, "end"))
-            elif min(row.end, row.end if duration is None else duration) - row.start < SHORTEST - 1e-9:
-                what = f"the span {row.start:g}-{row.end:g} s shows less than {SHORTEST:g} s of the video."
+            elif min(row.end, row.end if duration is None else duration) - row.start < SHORTEST_SPAN - 1e-9:
+                what = f"the span {row.start:g}-{row.end:g} s shows less than {SHORTEST_SPAN:g} s of the video."
                 fix = "Write seconds (83.5) or minutes:seconds (1:23.5), not fractions of a day."
                 problems.append(place.problem("span-short", what, fix, "start"))
     return problems

@@ -35,7 +35,7 @@ STATIC = {
 """The page and its parts by media type; the page's address is ``/``."""
 MAX_BODY = 20_000
 """Bytes of an event: a comment of 2,000 characters and its keys."""
-ACT = ("id", "step", "kind", "value")
+ACT = ("id", "step", "kind", "value", "was")
 """Keys of an event, beside the item that it is about."""
 
 

@@ -46,6 +46,8 @@ MAX_COMMENT = 2_000
 """Characters of a comment."""
 MAX_SECONDS = 86_400
 """Of a video; no step has as many points."""
+SHORTEST_SPAN = 0.1
+"""Least seconds of a span: few cameras show more than one picture in less."""
 
 _APPLICATION = 0x53694D52  # "SiMR": says whose file it is
 _FORMAT = 1
@@ -291,6 +293,10 @@ class EventLog:
                     now = max(now, datetime.fromisoformat(last) + timedelta(milliseconds=1))
                 row = (name, now.isoformat(timespec="milliseconds"), *given)
                 self._connection.execute(f"INSERT INTO acts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def has(self, name: str) -> bool:
+        """True if an event of this name is there."""
+        return bool(self._rows("SELECT 1 FROM acts WHERE id = ?", name))
 
     def join(self, other: EventLog) -> int:
         """Take over another event log's exams and events, and return how many events were new.

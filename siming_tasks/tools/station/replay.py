@@ -30,6 +30,11 @@ class StepState:
         return not self.applicable or self.points is not None
 
     @property
+    def half_marked(self) -> bool:
+        """True if there is a start without an end, or the other way round: no span comes of it."""
+        return (self.start is None) != (self.end is None)
+
+    @property
     def span(self) -> tuple[float, float] | None:
         """``(start, end)`` if both are marked."""
         return None if self.start is None or self.end is None else (self.start, self.end)
@@ -62,8 +67,8 @@ class ExamState:
         return None if self.length is None else self.played / self.length
 
     def left(self, steps: Collection[str]) -> list[str]:
-        """Those of the steps that are not decided yet."""
-        return [step for step in steps if not self.step(step).decided]
+        """Those of the steps that are not decided yet, or have one mark of two."""
+        return [step for step in steps if not self.step(step).decided or self.step(step).half_marked]
 
 
 def replay(events: Iterable[Event]) -> ExamState:

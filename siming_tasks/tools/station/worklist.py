@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -19,6 +20,7 @@ from siming_tasks.tools.station.event_log import (
     ABOUT_STEP,
     ADJUDICATION,
     RATING,
+    SHORTEST_SPAN,
     EventLog,
     Known,
     UsedName,
@@ -106,6 +108,7 @@ class Work:
     def __init__(self, event_log: EventLog, rater: str, rubric: Rubric, items: Sequence[Item]) -> None:
         self.event_log, self.rater, self.rubric = event_log, rater, rubric
         self.language: str | None = None
+        self._turn = threading.Lock()
         whose = f"{rater}\0{self.name}\0"
         self.items = sorted(items, key=lambda item: hashlib.sha256((whose + item.exam.digest).encode()).digest())
         self.names = [self._digest(item.exam.digest)[:16] for item in self.items]
@@ -170,7 +173,7 @@ class Work:
         about = {"name": visible(item.exam.name), "steps": item.steps, "player": player}
         return {**about, **self.shown(item), **self.news(item)}
 
-    def event(self, number: int, name: Any, step: Any, kind: Any, value: Any) -> dict[str, Any]:
+    def event(self, number: int, name: Any, step: Any, kind: Any, value: Any, was: Any = None) -> dict[str, Any]:
         """Do one event and say what the exam's state is now.
 
         Args:
@@ -179,6 +182,7 @@ class Work:
             step: rubric step of the exam; None for what was played.
             kind: see :mod:`siming_tasks.tools.station.event_log`.
             value: as there, but ``start`` and ``end`` are numbers of frames.
+            was: what the page knows of the field: if another page has changed it since, nothing is done.
 
         Raises:
             Refusal: the event cannot be done.
@@ -194,7 +198,11 @@ class Work:
             value = well_formed(value)
         if wrong := check_event(self.rubric, step, kind, value):
             raise Refusal(wrong)
-        self._append(item, name, step, kind, value)
+        with self._turn:  # of two pages of one rater
+            known = asdict(self.state(item).step(step or ""))
+            if isinstance(was, dict) and {**known, **was} != known and not self.event_log.has(str(name)):
+                raise Refusal("done_elsewhere")
+            self._append(item, name, step, kind, value)
         return self.news(item)
 
     def _item(self, number: int) -> Item:
@@ -222,6 +230,8 @@ class Work:
         other, wrong = (now.end, "start_too_late") if kind == "start" else (now.start, "end_too_early")
         if other is not None and (at >= other if kind == "start" else at <= other):
             raise Refusal(wrong, at=f"{other:.2f}")
+        if other is not None and abs(at - other) < SHORTEST_SPAN - 1e-9:
+            raise Refusal("too_short", least=f"{SHORTEST_SPAN:g}")
         return at
 
     def news(self, item: Item) -> dict[str, Any]:

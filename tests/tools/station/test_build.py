@@ -189,7 +189,7 @@ def test_an_event_log_and_a_sheet_are_built_together(
     with pytest.raises(DataError, match="--spans-from and --finished are about the event log"):
         make(sheet, "other", finished=True)
     do(work, A, "call", "start", 10)
-    with pytest.raises(DataError, match="only one of start and end is given"):
+    with pytest.raises(DataError, match=r"has not finished .*: call \(one mark of two\)"):
         make([sheet, event_log.path], "half")
 
 
@@ -282,3 +282,18 @@ def test_a_built_data_set_is_rated_blind(tmp_path: Path) -> None:
     assert {exam["left"] for exam in told[0]["items"]} == {4}
     # A page of the first rater that was left open names nothing of the second's.
     assert len({*first.names, *second.names}) == 4 and first.usual_port != second.usual_port
+
+
+def test_a_change_elsewhere_and_a_span_of_a_picture_are_refused(event_log: EventLog, exams: Exams) -> None:
+    work = Rating(event_log, "Dr. Li", exams)
+    do(work, A, "look", "points", 1)
+    number = next(at for at, item in enumerate(work.items) if item.exam.name == A)
+    with pytest.raises(Refusal, match="changed in another window"):
+        work.event(number, "stale-act-1", "look", "points", None, {"points": 2, "applicable": True})
+    assert work.event(number, "fresh-act-1", "look", "points", 2, {"points": 1})["state"]["look"]["points"] == 2
+    again = work.event(number, "fresh-act-1", "look", "points", 2, {"points": 1})
+    assert again["state"]["look"]["points"] == 2, "an act that arrives twice is done once, and no change elsewhere"
+    number = next(at for at, item in enumerate(work.items) if item.exam.name == B)  # pictures 40 ms apart
+    work.event(number, "mark-start-1", "look", "start", 0)
+    with pytest.raises(Refusal, match=r"less than 0\.1 s"):
+        work.event(number, "mark-end-01", "look", "end", 1)

@@ -90,7 +90,7 @@ def test_two_exams_by_keyboard(browser: Any, sit: Sit, store: Path) -> None:
     keys(browser, UP, UP, "u", "u")
     wait(browser, "document.querySelector('li.current').dataset.step === 'call'")  # undo brings its step to the screen
     state = folded(store, "Dr. Li", "exam b.mp4")
-    assert state.step("press").applicable and state.step("call").points == 1
+    assert state.step("press").applicable and state.step("call").points is None, "ten was one press, and is one undo"
     keys(browser, "r", "r")
     wait(browser, "document.querySelector('li.current').dataset.step === 'press'")
     keys(browser, "c")
@@ -202,6 +202,9 @@ def test_a_phone_and_a_reader_of_screens(browser: Any, sit: Sit) -> None:
             assert browser.execute_script(f"return {hidden}") < 1
         wait(browser, "document.querySelector('[data-step=call] .chip').textContent === '12 / 12'")
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+        small = "[...document.querySelectorAll('button, select')].filter(one => one.offsetParent && "
+        small += "Math.min(one.offsetHeight, one.offsetWidth) < 44).map(one => one.outerHTML)"
+        assert browser.execute_script(f"return {small}") == []
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         for scheme in ("light", "dark"):
             media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
@@ -230,6 +233,46 @@ def test_hostile_names_and_comments_stay_text(
     assert said == "<img src=x onerror=window.ran=3>" and browser.execute_script("return window.ran") is None
     assert browser.execute_script("return document.querySelectorAll('main img, main script').length") == 0
     assert given(store)[0][0] == "<script>window.ran=2</script>"
+
+
+def test_one_press_is_one_undo_and_half_a_mark_is_not_finished(browser: Any, sit: Sit, store: Path) -> None:
+    sit()
+    turn_to(browser, "exam b.mp4")
+
+    def call() -> tuple[Any, ...]:
+        at = folded(store, "x", "exam b.mp4").step("call")
+        return at.points, at.start, at.end
+
+    keys(browser, DOWN, "5")
+    wait(browser, "document.querySelector('li.current').dataset.step === 'press'")
+    keys(browser, UP, "1", "2")
+    assert call() == (12, None, None)
+    keys(browser, "u")
+    assert call() == (5, None, None), "5, 12, U: 1 was never given"
+    keys(browser, "s", RIGHT, RIGHT, RIGHT, RIGHT, "e", "x")
+    assert call() == (5, None, None)
+    keys(browser, "u")
+    assert call() == (5, 0.0, 0.28), "both marks were cleared by one press"
+    keys(browser, "r", "s")
+    assert call() == (5, 0.24, None)
+    assert "mark the end" in text(browser, ".when")
+    keys(browser, UP, UP, "2", DOWN, DOWN, "3")
+    assert current(browser) == "call" and "1 of 3 steps left" in text(browser, "#progress"), "half a mark is left"
+    keys(browser, "x")
+    assert "finished" in text(browser, "#progress")
+
+
+def test_a_stale_window_is_told_and_clears_nothing(browser: Any, sit: Sit, store: Path) -> None:
+    station = sit()
+    exam = shown_exam(browser)
+    keys(browser, "1", UP)
+    other = station.event(station.number(exam), "look", "points", 2)  # in another window, which is not behind this one
+    assert other["status"] == 200
+    keys(browser, "u")
+    assert "changed in another window" in text(browser, "#trouble")
+    assert folded(store, "x", exam).step("look").points == 2 and "2 / 2" in text(browser, "[data-step=look] .chip")
+    keys(browser, "u")
+    assert folded(store, "x", exam).step("look").points == 2, "nothing of this window can be taken back any more"
 
 
 def test_adjudication_by_keyboard(browser: Any, sit: Sit, begin: Sit, videos: Path, rubric: Path, store: Path) -> None:

@@ -75,9 +75,15 @@ export class Sheet {
     this.choose(chosen || this.next() || told.steps[0], true);
   }
 
+  // Points or "not applicable", and no mark without its other one.
   decided(id) {
     const { points, applicable } = this.state(id);
-    return applicable === false || points != null;
+    return (applicable === false || points != null) && !this.half(id);
+  }
+
+  half(id) {
+    const { start, end } = this.state(id);
+    return (start == null) !== (end == null);
   }
 
   // The first undecided step behind the given one, else the first of all; null if everything is decided.
@@ -211,7 +217,7 @@ export class Sheet {
     if (!now || now.area.value === now.saved) return;
     const before = now.saved;
     now.saved = now.area.value;
-    now.away = this.act(now.step, "comment", now.saved || null);
+    now.away = this.act(now.step, "comment", now.saved || null, { comment: before });
     if (!await now.away) now.saved = before; // refused: what stands there is not saved
     now.away = null;
   }
@@ -253,7 +259,9 @@ export class Sheet {
       button.setAttribute("aria-pressed", String(points != null && String(points) === button.dataset.value));
     }
     this.na.setAttribute("aria-pressed", String(applicable === false));
-    this.when.textContent = marked ? say("from_to", { start: from, end: to }) : say("not_marked");
+    this.when.textContent = this.half(id) ? say(start != null ? "end_missing" : "start_missing", { start: from, end: to })
+      : marked ? say("from_to", { start: from, end: to }) : say("not_marked");
+    this.when.classList.toggle("note", this.half(id));
     const { area, step, saved, away } = this.area || {};
     const untouched = area && step === id && document.activeElement !== area && !away && area.value === saved;
     if (untouched) area.value = this.area.saved = comment || "";

@@ -17,7 +17,7 @@ let open = null; // what it told of the item
 let turn = Promise.resolve(); // what was pressed is done one after the other
 let typed = { text: "", at: 0 };
 let given = null; // the step that was decided last
-let done = []; // acts on this exam since it was opened, each with the one that takes it back
+let done = []; // presses since the exam was opened: the acts of each, with those that take them back
 let undone = [];
 let ahead = null; // what is typed before the comment that it belongs to is on screen
 let advance = null; // timer until the next step comes
@@ -34,7 +34,7 @@ const line = new Line(() => {
 const can = (kind) => kind !== "half" || sheet.halves();
 
 const sheet = new Sheet({ list: $("sheet"), card: $("step"), name: $("step-name"), done: $("done") }, {
-  act: (step, kind, value) => act(step, kind, value),
+  act: (step, kind, value, was) => act(step, kind, value, { was }),
   give: (step, kind, value) => press(() => give(step, kind, value)),
   moment: (span) => playSpan(span),
   mark: (name) => perform(name),
@@ -64,15 +64,28 @@ function perform(name, key) {
   return press(() => actions[name](at, key));
 }
 
-const send = (step, kind, value) =>
-  line.send("act", { item: work.items[number].id, step, kind, value }, inWords(step, kind, value));
+// With what this page knows of the field: of one that was changed elsewhere meanwhile the station takes nothing.
+async function send(step, kind, value, was = seen(step, kind)) {
+  const at = number;
+  const told = await line.send("act", { item: work.items[at].id, step, kind, value, was }, inWords(step, kind, value));
+  if (!told && step && at === number) await learnNews();
+  return told;
+}
 
-async function act(step, kind, value = null) {
+function seen(step, kind) {
+  const { points = null, applicable = true, start = null, end = null, comment = "" } = step ? sheet.state(step) : {};
+  return kind === "comment" ? { comment } : MARKS.includes(kind) ? { start, end } : { points, applicable };
+}
+
+// One press is one entry of what can be undone, however many acts it takes (join: of the press before).
+async function act(step, kind, value = null, { was, join = false } = {}) {
   const [at, before] = [number, restoring(step, kind)];
-  const told = await send(step, kind, value);
+  const told = await send(step, kind, value, was);
   if (!told || at !== number) return told;
   if (step) {
-    done.push({ step, kind, value, before });
+    const last = join ? done.pop() : [];
+    const same = last.find((one) => one.kind === kind);
+    done.push(same ? [{ ...same, value }] : [...last, { step, kind, value, before }]);
     undone = [];
   }
   show(told);
@@ -95,10 +108,10 @@ function inWords(step, kind, value) {
 
 // Points or "not applicable": once it is saved the next open step comes. A step that was decided before
 // stays, and so does one whose act is refused.
-async function give(step, kind, value, { wasOpen = !sheet.decided(step), wait = 0 } = {}) {
+async function give(step, kind, value, { wasOpen = !sheet.decided(step), wait = 0, join = false } = {}) {
   clearTimeout(advance);
   const at = number;
-  const told = await act(step, kind, value);
+  const told = await act(step, kind, value, { join });
   const onScreen = () => number === at && step === sheet.current;
   if (!told || !onScreen() || !sheet.decided(step)) return;
   given = step;
@@ -116,21 +129,25 @@ function keepPlayed(least = 0.5) {
   act(null, "played", value);
 }
 
-// Take back the last act, or the last taking back, by an act; its step comes to the screen.
+// Take back the last press, or the last taking back, by acts; its step comes to the screen.
 async function back(from, to) {
-  const about = from.at(-1);
-  if (!about) return;
-  const { kind, value } = from === done ? about.before : about;
-  const told = await send(about.step, kind, value);
-  if (!told) return;
+  const last = from.at(-1);
+  if (!last) return;
+  const [{ step }] = last;
+  for (const about of from === done ? [...last].reverse() : last) {
+    const { kind, value } = from === done ? about.before : about;
+    const told = await send(step, kind, value);
+    if (!told) return;
+    show(told);
+  }
   to.push(from.pop());
-  if (about.step === given && from === done) given = null;
-  show(told);
-  sheet.choose(about.step, true);
+  if (step === given && from === done) given = null;
+  show(open);
+  sheet.choose(step, true);
   drawDone();
 }
 
-const setStep = (kind, value) => sheet.current && act(sheet.current, kind, value);
+const setStep = (kind, value, how) => sheet.current && act(sheet.current, kind, value, how);
 
 function digit(at, text) {
   const step = sheet.current;
@@ -141,8 +158,11 @@ function digit(at, text) {
   const longer = allowed.filter((points) => String(points) !== typed.text && String(points).startsWith(typed.text));
   // A second digit that comes late must not be taken for the next step's: where there may be one, the step stays.
   const stays = longer.some(Number.isInteger);
-  return give(step, "points", Number(typed.text), { wasOpen: wasOpen && !stays, wait: longer.length ? TYPED_MS : 0 });
+  return give(step, "points", Number(typed.text), { wasOpen: wasOpen && !stays, wait: longer.length ? TYPED_MS : 0, join: both && joins(step) });
 }
+
+// The number that is being typed is one press, if its first digit was taken.
+const joins = (step) => done.length > 0 && done.at(-1)[0].step === step && done.at(-1)[0].kind === "points";
 
 const typing = (at) => at.time - typed.at < TYPED_MS && typed.step === sheet.current;
 
@@ -151,7 +171,7 @@ function half(at) {
   const { points } = sheet.state();
   const whole = typing(at) ? Number(typed.text) : points;
   if (whole == null) return null;
-  return give(sheet.current, "points", Math.floor(whole) + 0.5, { wasOpen: typing(at) && typed.wasOpen });
+  return give(sheet.current, "points", Math.floor(whole) + 0.5, { wasOpen: typing(at) && typed.wasOpen, join: typing(at) && joins(sheet.current) });
 }
 
 function playSpan(span) {
@@ -176,8 +196,8 @@ const actions = {
   moment: () => playSpan(sheet.span()),
   clearSpan: async () => {
     const { start, end } = sheet.state();
-    if (start != null) await setStep("start", null);
-    if (end != null) await setStep("end", null);
+    const cleared = start != null && await setStep("start", null);
+    if (end != null && (start == null || cleared)) await setStep("end", null, { join: Boolean(cleared) });
   },
   digit,
   half,
@@ -266,7 +286,7 @@ function show(told) {
   sheet.show(open.state);
   for (const [name, acts] of [["undo", done], ["redo", undone]]) {
     $(name).disabled = !acts.length;
-    const { step, kind } = acts.at(-1) || {};
+    const { step, kind } = (acts.at(-1) || [{}])[0];
     $(name).title = step ? say("act_of", { kind: say(`kind_${kind}`), step: sheet.title(step) }) : "";
   }
   drawMarks();
@@ -419,10 +439,17 @@ function leave() {
 // Somebody who comes back may have worked in another window meanwhile.
 async function comeBack() {
   if (!open || document.hidden || line.acts.length) return;
+  await learnNews();
+}
+
+// What the station knows of the exam; acts of before do not follow what was done elsewhere, and cannot be undone here.
+async function learnNews() {
   const at = number;
   const answer = await fetch(`news/${at}`).catch(() => null);
   const told = answer && answer.ok && await answer.json();
-  if (told && at === number && !line.acts.length) show(told);
+  if (!told || at !== number || line.acts.length) return;
+  if (JSON.stringify(told.state) !== JSON.stringify(open.state)) [done, undone, given] = [[], [], null];
+  show(told);
 }
 
 addEventListener("visibilitychange", () => (document.hidden ? leave() : comeBack()));
