@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import datetime
-import io
-import itertools
 import shutil
 import uuid
 from collections import Counter
@@ -31,6 +29,7 @@ from siming_tasks.tools.builder.build_plan import BuildOptions, BuildPlan, Input
 from siming_tasks.tools.builder.event_log_sheet import UseRatings
 from siming_tasks.tools.builder.label_rows import COLUMNS, VIDEO_FIELDS, LabelRow, table_of
 from siming_tasks.tools.builder.source_gate import EARLY_END, loss_problem
+from siming_tasks.tools.builder.template import write_adjudication
 from siming_tasks.tools.builder.transcode import transcode
 from siming_tasks.tools.builder.video_files import span_problems
 
@@ -82,7 +81,7 @@ def build_dataset(
 
     Raises:
         DataError: all findings about the inputs in ``.problems``; rows to adjudicate are also written to
-            ``<out>.adjudicate.csv`` (no existing file is overwritten), a table to fill in and give with the others.
+            ``<out>.adjudicate.xlsx`` (no existing file is overwritten), a table to fill in and give with the others.
         RubricError: the rubric is wrong.
 
     Example:
@@ -149,7 +148,7 @@ def overview(plan: BuildPlan) -> tuple[list[str], list[list[str]], list[str]]:
 def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     if plan.decision.open:
-        sheet = write_undecided(out, plan.decision.open)
+        sheet = write_adjudication(_beside(out, "adjudicate").with_suffix(".xlsx"), plan.rubric, plan.decision.open)
         what = f"{len(plan.decision.open)} of {len(plan.rows)} rows have no reference points; listed in {sheet}."
         fix = "Fill in the points of `consensus` there and give it as a further --labels, or choose a --consensus rule."
         errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
@@ -305,26 +304,3 @@ def _write_names(path: Path, plan: BuildPlan) -> None:
         for video, speakers in plan.speakers.items():
             rows += [[f"speaker in {plan.ids[video]}", number, name, ""] for name, number in speakers.items()]
         writer.writerows([cell(value) for value in row] for row in rows)
-
-
-def write_undecided(out: Path, rows: Sequence[LabelRow]) -> Path:
-    """The table to adjudicate: what the raters gave, and rows of the consensus without points.
-
-    Never over a list that somebody filled in; private like the table of names, whose names of videos and raters it has.
-    """
-    table = [["video_id", "step_id", "rater", "points"]]
-    for row in rows:
-        given = [(rater, f"{points:g}") for rater, points in row.scores.items()]
-        table += [[row.video, row.step_id, *each] for each in (*given, (CONSENSUS, ""))]
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([cell(value) for value in row] for row in table)
-    content = text.getvalue().encode("utf-8-sig")  # the mark makes Excel read it as UTF-8
-    for number in itertools.count(1):
-        path = _beside(out, "adjudicate" if number == 1 else f"adjudicate-{number}")
-        if not path.exists():
-            with atomic_write(path, "wb", private=True) as stream:
-                stream.write(content)
-            return path
-        if path.read_bytes() == content:
-            return path
-    raise AssertionError  # count() does not end

@@ -26,7 +26,14 @@ from siming_tasks.tools.builder.label_tables import read_labels
 from siming_tasks.tools.builder.source_gate import Recording
 from siming_tasks.tools.builder.transcode import stamp
 from siming_tasks.tools.builder.transcripts import Names, read_names, read_transcripts, transcript_rows
-from siming_tasks.tools.builder.video_files import VideoFiles, find_sources, new_ids, sound_problems, span_problems
+from siming_tasks.tools.builder.video_files import (
+    VideoFiles,
+    find_sources,
+    minutes_problem,
+    new_ids,
+    sound_problems,
+    span_problems,
+)
 
 
 @dataclass(frozen=True)
@@ -166,7 +173,9 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
         open_ones = tuple(problem for problem in decision.problems if problem.code == "consensus-open")
         decision = replace(decision, problems=open_ones, open=())
     problems += source_problems
-    problems += span_problems(rows, {name: source.duration for name, source in sources.items()})
+    durations = {name: source.duration for name, source in sources.items()}
+    problems += span_problems(rows, durations)
+    problems += minutes_problem(rows, {name: whole for name, whole in durations.items() if whole})
     problems += decision.problems
     problems += copied(rows, human_raters(raters, facts))
     problems += _unkept_ids(rows) if options.keep_ids else []

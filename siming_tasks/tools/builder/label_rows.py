@@ -60,10 +60,10 @@ class Judgment:
         """True for a row that nobody filled in."""
         return self.points is None and self.applicable and self.start is None and self.end is None
 
-    def problem(self, code: str, what: str, fix: str, column: str | None = None) -> Problem:
+    def problem(self, code: str, what: str, fix: str, column: str | None = None, **more: Any) -> Problem:
         """A finding about this row."""
         what = f"video {self.video!r}, step {self.step_id!r}: {what}"
-        return Problem(code, what, fix, self.file, self.line, column)
+        return Problem(code, what, fix, self.file, self.line, column, **more)
 
 
 @dataclass(frozen=True)

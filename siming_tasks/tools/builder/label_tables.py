@@ -3,7 +3,8 @@
 The first row of a table has its headings, exactly:
 
 * long, a row a judgment: ``video_id, step_id, rater, points`` and optionally ``start, end, student, site``;
-* wide, a row a video and rater: ``video_id, rater``, optionally ``student, site``, and steps by their ids;
+* wide, a row a video and rater: ``video_id, rater``, optionally ``student, site``, and steps by their ids, or by their
+  names exactly as the rubric has them;
 * times, a row a step of a video: ``video_id, step_id`` and optionally ``start, end, student, site``.
 
 A table is a CSV file (UTF-8, commas, decimal points) or one sheet of a workbook. Whatever else is refused, all of it at
@@ -16,7 +17,7 @@ import csv
 import difflib
 import io
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -33,10 +34,11 @@ from siming_tasks.tools.builder.workbook import MAX_COLUMNS, MAX_ROWS, MAX_UNPAC
 from siming_tasks.tools.station.event_log import is_event_log
 
 FORMS = "A table has the headings `video_id, step_id, rater, points` (a row a judgment), or `video_id, rater` and " \
-    "step ids (a row a video and rater), or `video_id, step_id, start, end` (times)."  # fmt: skip
+    "steps (a row a video and rater), or `video_id, step_id, start, end` (times); `siming data template` makes a " \
+    "workbook to copy them into."  # fmt: skip
 _WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")
 """How workbooks begin: an archive, or an old or protected one."""
-_SAVE = "Save it as CSV UTF-8 (comma delimited), or as .xlsx."
+_SAVE = "Save it as .xlsx, or as CSV UTF-8 (comma delimited)."
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _CLOCK = re.compile(r"(?:([0-9]{1,2}):)?([0-9]{1,3}):([0-5]?[0-9](?:\.[0-9]{1,9})?)")
 
@@ -61,9 +63,12 @@ def read_labels(
             if is_event_log(path):
                 rows, found = ratings_labels(path, rubric, ratings or UseRatings())
             else:
-                grids = read_grids(path)
-                found = [problem for grid in grids for problem in grid.problems]
-                rows = [row for grid in grids for row in _Table(grid, rubric, found).judgments()]
+                rows, found = [], []
+                for grid in read_grids(path):
+                    table = _Table(grid, rubric, found)
+                    rows += table.judgments()
+                    # Cells of what is no table, or of one whose headings are wrong, are not the cause.
+                    found += grid.problems if table.has_headings else []
         except DataError as error:
             failed += error.problems or [Problem("unreadable", str(error), "")]
             continue
@@ -130,7 +135,7 @@ def _csv(path: Path) -> Grid:
         raise DataError(f"{path}: holds NUL characters; not a text file. {_SAVE}")
     head = text.partition("\n")[0]
     if "," not in head and (mark := next((mark for mark in ";\t|" if mark in head), None)):
-        raise DataError(f"{path}:1: its cells are separated by {mark!r}, not by commas. {_SAVE}")
+        raise DataError(f"{path}:1: its cells are separated by {mark!r}, not by commas. Save it as .xlsx.")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows: list[tuple[int, list[str]]] = []
     try:
@@ -150,6 +155,7 @@ class _Table:
     def __init__(self, grid: Grid, rubric: Rubric, problems: list[Problem]) -> None:
         self.file, self.grid, self.rubric, self.problems = grid.file, grid, rubric, problems
         self._unknown: set[str] = set()
+        self.has_headings = False
 
     def _add(self, code: str, what: str, fix: str, row: int, column: str | None = None) -> None:
         self.problems.append(Problem(code, what, fix, self.file, row, column))
@@ -157,7 +163,9 @@ class _Table:
     def judgments(self) -> Iterator[Judgment]:
         """The judgments of all rows; none if the headings are not those of a table."""
         (number, heads), *below = self.grid.rows
-        if not self._headings(number, heads):
+        heads = self._steps_by_name(heads)
+        self.has_headings = self._headings(number, heads)
+        if not self.has_headings:
             return
         steps = [head for head in heads if head in self.rubric.by_id]
         for number, cells in below:
@@ -170,24 +178,42 @@ class _Table:
             row = defaultdict(str, {head: cell for head, cell in whole if head})
             yield from self._row(number, row, steps)
 
+    def _steps_by_name(self, heads: Sequence[str]) -> list[str]:
+        """The headings of a wide table, with the ids of steps that are called exactly as one step of the rubric."""
+        if "step_id" in heads:
+            return list(heads)
+        named = [
+            (" ".join(name.split()), step.id) for step in self.rubric.steps for name in (step.name, step.name_zh or "")
+        ]
+        often = Counter(name for name, _ in {*named})
+        ids = {name: step for name, step in named if name and often[name] == 1 and name not in self.rubric.by_id}
+        kept = {"video_id", "rater", *VIDEO_FIELDS}
+        return [head if head in kept else ids.get(" ".join(head.split()), head) for head in heads]
+
     def _headings(self, number: int, heads: Sequence[str]) -> bool:
         """True if rows can be read below these headings; what is wrong with them is a finding either way."""
         long = "step_id" in heads
         allowed = {*COLUMNS} if long else {"video_id", "rater", *VIDEO_FIELDS, *self.rubric.by_id}
         if "video_id" not in heads:
-            self._add("columns-missing", f"{', '.join(map(repr, heads[:12]))} are no headings of a table.",
-                      f"{FORMS} Write them into the first row, and nothing above them.", number)  # fmt: skip
+            what = f"{', '.join(map(repr, filter(None, heads[:12])))} are no headings of a table."
+            fix = f"{FORMS} Write them into the first row, and nothing above them."
+            if lower := next((row for row, cells in self.grid.rows if "video_id" in cells), None):
+                what, fix = f"the headings stand in row {lower}.", "Delete the rows above them."
+            self._add("columns-missing", what, fix, number)
             return False
         for at, head in enumerate(heads):
             if head and heads.index(head) != at:
                 self._add("column-twice", f"two columns are called {head!r}.", "Delete one.", number, head)
-            if head and head not in allowed:
-                near = difflib.get_close_matches(head, self.rubric.by_id, 1, 0.6)
-                like = f"If its cells are points from 0 to the step's maximum, write {near[0]!r}" if near else \
-                    "If its cells are points of a step, write the step's id"  # fmt: skip
-                like = "If its cells are a rater's points, write them into rows of their own" if long else like
-                what = f"{head!r} is no heading of a {'long' if long else 'wide'} table."
-                self._add("columns-unknown", what, f"{like}; else delete the column.", number, f"column {at + 1}")
+        unknown = [(at, head) for at, head in enumerate(heads) if head and head not in allowed]
+        if unknown:
+            at, head = unknown[0]
+            near = difflib.get_close_matches(head, self.rubric.by_id, 1, 0.6)
+            like = f"If its cells are points from 0 to the step's maximum, write {near[0]!r}" if near else \
+                "If its cells are points of a step, write the step's id or exact name"  # fmt: skip
+            like = "If its cells are a rater's points, write them into rows of their own" if long else like
+            more = f" (nor {', '.join(repr(each) for _, each in unknown[1:12])})" if unknown[1:] else ""
+            what = f"{head!r} is no heading of a {'long' if long else 'wide'} table{more}."
+            self._add("columns-unknown", what, f"{like}; else delete the column.", number, f"column {at + 1}")
         judged = {"rater", "points"} if long else {"rater"}
         only_times = long and not judged & {*heads}
         if lacking := set() if only_times else judged - {*heads}:

@@ -1,8 +1,9 @@
-"""A workbook for physicians to fill in: wide tables of labels with the allowed points in every cell."""
+"""Workbooks for physicians: tables of labels to fill in, with the allowed points in every cell, and what to decide."""
 
 from __future__ import annotations
 
 import io
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +16,9 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.person_names import alike_pairs, is_aggregate, not_a_name
 from siming_tasks.common.sanitize import cell, cell_text, one_line, visible
-from siming_tasks.tools.builder.label_rows import NOT_APPLICABLE
+from siming_tasks.tools.builder.label_rows import COLUMNS, NOT_APPLICABLE, VIDEO_FIELDS, LabelRow
 from siming_tasks.tools.builder.video_files import VideoFiles
+from siming_tasks.tools.builder.workbook import read_workbook
 
 MAX_LIST = 255
 """Longest list of values that a spreadsheet takes inside a cell's rule."""
@@ -36,6 +38,8 @@ def write_template(
     out: Path, rubric: Rubric, videos: Path, raters: Sequence[str] = ("a", "b"), skills: Sequence[str] = ()
 ) -> Template:
     """Write a workbook with a sheet for each physician (a row per video, a column per step) and one for the spans.
+
+    A sheet also has columns for the student and the site of each video; it is enough to fill in those of one sheet.
 
     Headings, videos and steps are locked (without a password); a cell takes the points of its step or N/A; a step's
     criteria are the note of its heading and are shown beside the cell that is filled in.
@@ -137,13 +141,17 @@ def _book(template: Template) -> Any:
     last = len(template.videos) + 1
     for name in template.raters:
         sheet = book.create_sheet(name)
-        _write_headings(sheet, ["video_id", "rater", *(step.id for step in template.steps)], "C2")
+        about = ["video_id", "rater", *VIDEO_FIELDS]
+        first = len(about) + 1
+        _write_headings(sheet, [*about, *(step.id for step in template.steps)], "C2")
         for row, video in enumerate(template.videos, 2):
             _write_locked(sheet, row, 1, video)
             _write_locked(sheet, row, 2, name)
-            for column in range(3, len(template.steps) + 3):
+            for column in range(3, first):
+                _unlock(sheet, row, column, "@")
+            for column in range(first, len(template.steps) + first):
                 _unlock(sheet, row, column, "General")
-        for column, step in enumerate(template.steps, 3):
+        for column, step in enumerate(template.steps, first):
             head = sheet.cell(1, column)
             names = " ".join(filter(None, (step.name, step.name_zh)))
             note = f"{step.id} {names} (0 to {step.max_score:g})\n{step.requirement}\n\n" + _criteria(step, "\n")
@@ -161,6 +169,56 @@ def _book(template: Template) -> Any:
         for column in (3, 4):
             _unlock(spans, row, column, "@")  # as text: 1:23 would become a time of day
     return book
+
+
+def write_adjudication(path: Path, rubric: Rubric, rows: Sequence[LabelRow]) -> Path:
+    """Write a workbook of what the raters gave, with rows of the consensus whose points are to be filled in.
+
+    It is private, having names of videos and raters, and never takes the place of one that somebody filled in: then it
+    is ``...-2.xlsx``. An equal one that is there stays.
+
+    Returns:
+        The file.
+    """
+    from openpyxl import Workbook
+
+    book = Workbook()
+    sheet = book.active
+    _write_headings(sheet, COLUMNS[:4], "A2")
+    table = [
+        (row, rater, f"{row.scores[rater]:g}" if rater in row.scores else "")
+        for row in rows
+        for rater in (*row.scores, CONSENSUS)
+    ]
+    for number, (row, rater, points) in enumerate(table, 2):
+        for column, text in enumerate((row.video, row.step_id, rater, points), 1):
+            _write_locked(sheet, number, column, text)
+        if not points:
+            _unlock(sheet, number, 4, "General")
+            sheet.cell(number, 4).value = None
+            sheet.add_data_validation(rule := _rule(rubric.by_id[row.step_id]))
+            rule.add(f"D{number}")
+    content = io.BytesIO()
+    book.save(content)
+    texts = [list(COLUMNS[:4]), *([cell(row.video), row.step_id, cell(rater), points] for row, rater, points in table)]
+    for number in itertools.count(1):
+        target = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        if not target.exists():
+            with atomic_write(target, "wb", private=True) as stream:
+                stream.write(content.getvalue())
+            return target
+        if _texts_of(target) == texts:
+            return target
+    raise AssertionError  # count() does not end
+
+
+def _texts_of(path: Path) -> list[list[str]]:
+    """The cells of a workbook of ours as text; none of a file that is something else."""
+    try:
+        (grid,) = read_workbook(path)
+    except (DataError, ValueError):
+        return []
+    return [[cell(text) for text in (*cells, "", "", "", "")[:4]] for _, cells in grid.rows]
 
 
 def _write_headings(sheet: Any, heads: Sequence[str], frozen: str) -> None:

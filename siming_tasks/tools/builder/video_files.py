@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from siming_tasks.common.errors import DataError, MediaError, Problem
@@ -21,7 +21,7 @@ SLACK = 0.5
 
 
 class VideoFiles:
-    """The video files below a folder, by path, file name and stem.
+    """The video files below a folder, by path and file name, each with its suffix or without.
 
     Raises:
         DataError: the folder is missing or holds no video.
@@ -38,7 +38,9 @@ class VideoFiles:
             raise DataError(f"{folder}: holds no video file ({', '.join(sorted(SUFFIXES))}).")
         self._by_name: dict[str, list[Path]] = {}
         for path in self.files:
-            for name in {_composed(each) for each in (path.relative_to(folder).as_posix(), path.name, path.stem)}:
+            inner = path.relative_to(folder)
+            names = (inner.as_posix(), inner.with_suffix("").as_posix(), path.name, path.stem)
+            for name in {_composed(each) for each in names}:
                 self._by_name.setdefault(name, []).append(path)
 
     def find(self, name: str) -> list[Path]:
@@ -80,7 +82,7 @@ def _composed(name: str) -> str:
 def find_sources(
     videos: VideoFiles, rows: Sequence[LabelRow], allow_loss: bool = False
 ) -> tuple[dict[str, Recording], list[Problem]]:
-    """The file of every video in the sheet, by the sheet's name (path below the folder, file name, or stem)."""
+    """The file of every video in the sheet, by the sheet's name (:class:`VideoFiles`)."""
     sources: dict[str, Recording] = {}
     problems: list[Problem] = []
     first: dict[str, LabelRow] = {}
@@ -166,3 +168,14 @@ def span_problems(rows: Iterable[LabelRow], durations: Mapping[str, float | None
                 fix = "Write seconds (83.5) or minutes:seconds (1:23.5), not fractions of a day."
                 problems.append(place.problem("span-short", what, fix, "start"))
     return problems
+
+
+def minutes_problem(rows: Iterable[LabelRow], durations: Mapping[str, float]) -> Iterator[Problem]:
+    """A question where most steps end within the first tenth of their videos: minutes may have been written."""
+    timed = [(row, durations[row.video]) for row in rows if row.end is not None and row.video in durations]
+    early = [(row, whole) for row, whole in timed if row.end is not None and row.end < whole / 10]
+    if len(early) > len(timed) / 2:
+        (row, whole), place = early[0], early[0][0].timed or early[0][0]
+        what = f"ends at {row.end:g} of {whole:.0f} s, and {len(early) - 1} more of {len(timed)} steps within a tenth."
+        fix = "If the times are minutes, write minutes:seconds (0:12) or seconds."
+        yield place.problem("span-minutes", what, fix, "end", severity="warning")

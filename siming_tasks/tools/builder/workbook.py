@@ -1,7 +1,7 @@
 """Workbooks (``.xlsx``) as grids of text.
 
-Merged and hidden cells, formulas without a value, struck-out text and numbers that are shown otherwise than they are
-stored are refused: nobody could say which of the two was meant.
+Merged and hidden cells, formulas without a value, struck-out or white text and numbers that are shown otherwise than
+they are stored are refused: nobody could say which of the two was meant. Comments and conditional formats are named.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_bytes
-from siming_tasks.common.sanitize import cell_text
+from siming_tasks.common.sanitize import cell_text, one_line
 from siming_tasks.tools.builder.label_rows import NAMES
 
 MAX_UNPACKED = 64_000_000
@@ -38,6 +38,10 @@ _BROKEN = (
     *(LookupError, ValueError, TypeError, AttributeError, ArithmeticError),
 )
 """What openpyxl and the archive raise over damaged files."""
+_LOWEST, _NARROWEST = 5, 1
+"""Points of a row's height and characters of a column's width below which nobody reads what is there."""
+_STRICT = b"purl.oclc.org/ooxml"
+"""Name space of a Strict Open XML workbook, of which openpyxl finds no sheet."""
 _DECIMALS = {"General": None, "@": None, "0": 0, "0.0": 1, "0.00": 2}
 """Number formats of a table, and the decimals that they show (None: all)."""
 
@@ -65,6 +69,9 @@ def read_workbook(path: Path) -> list[Grid]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_size(path, archive)
+            strict = "xl/workbook.xml" in archive.namelist() and _STRICT in archive.read("xl/workbook.xml")
+        if strict:
+            raise DataError(f"{path}: a Strict Open XML workbook. Save it as Excel Workbook (.xlsx), without `Strict`.")
         values = load_workbook(io.BytesIO(data), data_only=True, rich_text=True)
         formulas = load_workbook(io.BytesIO(data))
         sheets = [sheet for sheet in values.worksheets if sheet._cells]
@@ -110,6 +117,7 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
         raise DataError(f"{file}:{sheet.max_row}: {limits}. Delete what lies beyond the table.")
     rows: dict[int, dict[int, str]] = {}
     unseen: dict[tuple[str, str], list[tuple[int, str, str]]] = {}
+    unread: list[str] = []
     fix = "Undo the merging and fill in every cell."
     problems = [
         Problem("cells-merged", f"cells {area} are merged.", fix, file, area.min_row)
@@ -120,15 +128,17 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
     hidden = _hidden_columns(sheet)
     for (number, column), cell in sorted(sheet._cells.items()):
         text = _text(cell.value)
-        if not text and not str(formulas.cell(number, column).value or "").strip():
-            continue
+        if cell.comment and rows and number != next(iter(rows)):
+            unread.append(f"{cell.coordinate}: {one_line(cell.comment.text, 60)}")
+        if not text and (cell.data_type == "str" or not str(formulas.cell(number, column).value or "").strip()):
+            continue  # empty, or a formula whose value is an empty text
         rows.setdefault(number, {})[column] = text
         found = _seen(sheet, cell) if text else [("is a formula without a value", "Open the file in a spreadsheet "
                       "program and save it, or write the values")]  # fmt: skip
         if isinstance(cell.value, float) and cell.value % 1 and next(iter(rows.values())).get(column) in NAMES:
             found.append(("is a number where a name stands", "Format the column as text and write the name again"))
         row = sheet.row_dimensions.get(number)  # a filter hides rows, too
-        low = sheet.sheet_format.zeroHeight if row is None or row.height is None else row.height < 1
+        low = sheet.sheet_format.zeroHeight if row is None or row.height is None else row.height < _LOWEST
         if column in hidden or low or (row and row.hidden):
             place = "column" if column in hidden else "row"
             found.append((f"is in a hidden {place}", "Show it (and remove filters) if it counts, else delete it"))
@@ -138,6 +148,11 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
         number, text, fix = cells[0]
         more = f" (and {len(cells) - 1:,} more of the column)" if len(cells) > 1 else ""
         problems.append(Problem("cells-unseen", f"{text!r} {how}{more}.", f"{fix}.", file, number, f"column {letter}"))
+    colours = "conditional formats, which are not read" if len(sheet.conditional_formatting) else ""
+    comments = f"{len(unread)} comments, which are not read, the first at {unread[0]}" if unread else ""
+    if named := " and ".join(filter(None, (comments, colours))):
+        fix = "Write what they say into the cells, if it counts."
+        problems.append(Problem("cells-unread", f"has {named}.", fix, file, severity="warning"))
     width = max((column for texts in rows.values() for column in texts), default=0)
     lines = [(number, [texts.get(at, "") for at in range(1, width + 1)]) for number, texts in rows.items()]
     return Grid(file, lines, problems)
@@ -175,12 +190,28 @@ def _seen(sheet: Any, cell: Any) -> list[tuple[str, str]]:
         found.append(("is an error of a formula", "Correct the formula, or write the values"))
     if isinstance(value, CellRichText):
         found.append(("has several fonts", "Clear the formats of the cell, and look at it"))
+    paper = cell.fill.fgColor if cell.fill.fill_type == "solid" else None
+    if _paint(cell.font.color, "black") == _paint(paper, "white"):
+        found.append(("has the colour of its paper", "Clear the colours, and look at it"))
     if cell.font.strike:
         found.append(("is struck out", "Delete it if it does not count, else undo the striking out"))
     return found
 
 
 def _hidden_columns(sheet: Any) -> set[int]:
-    """Columns that are hidden or of no width; one entry stands for a group of them."""
-    hidden = [each for each in sheet.column_dimensions.values() if each.hidden or each.width == 0]
+    """Columns that are hidden or too narrow to be read; one entry stands for a group of them."""
+    hidden = [each for each in sheet.column_dimensions.values() if each.hidden or each.width < _NARROWEST]
     return {column for each in hidden for column in range(each.min, min(each.max, MAX_COLUMNS) + 1)}
+
+
+def _paint(colour: Any, default: str) -> str:
+    """Name of a colour, by which ink and paper are compared: white and black are written in three ways."""
+    if colour is None:
+        return default
+    if colour.type == "rgb" and isinstance(colour.rgb, str):
+        parts = [int(colour.rgb[-6:][at : at + 2], 16) for at in (0, 2, 4)]
+        return "white" if min(parts) >= 0xF0 else "black" if max(parts) == 0 else colour.rgb[-6:].upper()
+    value = getattr(colour, colour.type)
+    plain = {"theme": {0: "white", 1: "black"}, "indexed": {0: "black", 1: "white", 8: "black", 9: "white", 64: "black",
+             65: "white"}}  # fmt: skip
+    return plain.get(colour.type, {}).get(value, f"{colour.type} {value}") + (f" {colour.tint}" if colour.tint else "")

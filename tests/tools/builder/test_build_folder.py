@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 import yaml
 
@@ -89,22 +90,27 @@ def test_disagreement_is_listed_filled_in_and_given_back(given: dict[str, Path],
     with pytest.raises(DataError) as caught:
         build_dataset(tmp_path / "exams", **given)
     errors = {problem.code for problem in caught.value.problems if problem.severity == "error"}
-    assert errors == {"not-a-number", "consensus-open"} and not (tmp_path / "exams.adjudicate.csv").exists()
+    assert errors == {"not-a-number", "consensus-open"} and not (tmp_path / "exams.adjudicate.xlsx").exists()
     edit(given, "two", "2")
     for _ in range(2):
-        with pytest.raises(DataError, match=r"listed in .*exams\.adjudicate\.csv") as caught:
+        with pytest.raises(DataError, match=r"listed in .*exams\.adjudicate\.xlsx") as caught:
             build_dataset(tmp_path / "exams", **given)
     assert [problem.code for problem in caught.value.problems] == ["consensus-open", "consensus-open"]
     assert "labels.csv:4: points: video 'Zhang San 2024-03-01', step 'cpr_02': the raters differ" in str(caught.value)
-    sheet = tmp_path / "exams.adjudicate.csv"
-    text = sheet.read_text(encoding="utf-8-sig")
-    assert text.splitlines() == [
-        "video_id,step_id,rater,points",
-        *(f"{NAMES[0]},cpr_02,{rater}" for rater in ("rater_a,1", "rater_b,0", "consensus,")),
+    sheet = tmp_path / "exams.adjudicate.xlsx"
+    book = openpyxl.load_workbook(sheet)
+    assert [[cell.value for cell in row] for row in book.active.iter_rows()] == [
+        ["video_id", "step_id", "rater", "points"],
+        *([NAMES[0], "cpr_02", *given] for given in (("rater_a", "1"), ("rater_b", "0"), ("consensus", None))),
+    ]
+    assert [cell.protection.locked for cell in book.active["D"]] == [True, True, True, False]
+    assert [(str(rule.sqref), rule.formula1) for rule in book.active.data_validations.dataValidation] == [
+        ("D4", '"0,1,2,N/A"')
     ]
     assert not (tmp_path / "exams").exists() and stat.S_IMODE(sheet.stat().st_mode) == 0o600
-    sheet.write_text(text.replace("consensus,", "consensus,1"), encoding="utf-8-sig")
-    with pytest.raises(DataError, match=r"listed in .*exams\.adjudicate-2\.csv"):
+    book.active["D4"] = 1
+    book.save(sheet)
+    with pytest.raises(DataError, match=r"listed in .*exams\.adjudicate-2\.xlsx"):
         build_dataset(tmp_path / "exams", **given)
     built = build_dataset(tmp_path / "exams", **{**given, "labels": [given["labels"], sheet]})
     assert built.dataset.videos[0].step("cpr_02").consensus == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import stat
 import unicodedata
@@ -10,14 +9,15 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
+import openpyxl
 import pytest
 
 from siming_tasks.benchmark.exams import Rater
 from siming_tasks.benchmark.rubrics import rubric_from
-from siming_tasks.tools.builder.build_folder import write_undecided
 from siming_tasks.tools.builder.build_plan import decide, rater_names
 from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.label_tables import read_labels
+from siming_tasks.tools.builder.template import write_adjudication
 from siming_tasks.tools.builder.video_files import VideoFiles
 from tests.data.conftest import RUBRIC
 
@@ -116,11 +116,12 @@ def test_the_list_to_adjudicate_is_private_from_its_first_byte_holds_no_formula_
     monkeypatch.setattr(os, "replace", noted)
     rows = [LabelRow(name, "cpr_01", "sheet.csv", (2,), scores={"=cmd": 1.0, "rater_b": 0.0}) for name in EVIL]
     before = os.umask(0)  # which forbids nothing
-    path = write_undecided(tmp_path / "exams", rows)
+    path = write_adjudication(tmp_path / "a.xlsx", rubric_from(RUBRIC), rows)
     os.umask(before)
     assert modes == [0o600]
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        cells = [cell for line in csv.reader(stream) for cell in line]
+    assert write_adjudication(path, rubric_from(RUBRIC), rows) == path, "an equal one that is there stays"
+    sheet = openpyxl.load_workbook(path).active
+    cells = [str(cell.value or "") for row in sheet.iter_rows() for cell in row]
     assert [cell for cell in cells if cell[:1] in tuple("=+@\t\r") or (cell[:1] == "-" and cell != "-1.5")] == []
     judgments, problems = read_labels([path], rubric_from(RUBRIC))
     assert problems == [] and [(row.video, row.rater, row.points) for row in judgments] == [

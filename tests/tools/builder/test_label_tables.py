@@ -14,16 +14,18 @@ import openpyxl
 import pytest
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
-from openpyxl.styles import Font
+from openpyxl.comments import Comment
+from openpyxl.formatting.rule import CellIsRule
+from openpyxl.styles import Color, Font, PatternFill
 
 from siming_tasks.benchmark.rubrics import rubric_from
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.tools.builder.label_rows import COLUMNS, LabelRow, joined, table_of
 from siming_tasks.tools.builder.label_tables import read_labels
-from siming_tasks.tools.builder.video_files import span_problems
+from siming_tasks.tools.builder.video_files import minutes_problem, span_problems
 from tests.data.conftest import RUBRIC
 
-TINY = rubric_from(RUBRIC)
+TINY = rubric_from(json.loads(json.dumps(RUBRIC).replace('"name": "cpr_01"', '"name": "Scene safety"')))
 pytestmark = pytest.mark.fast
 
 
@@ -85,12 +87,18 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     # --- the file
     "UTF-16": (b"\xff\xfe" + LONG.encode("utf-16-le"), "not UTF-8 + Save the file as UTF-8"),
     "GB 18030": (LONG.replace("a,2", "王,2").encode("gbk"), "not UTF-8 + Save the file as UTF-8"),
-    "semicolons": (LONG.replace(",", ";"), ":1: its cells are separated by ';' + comma delimited"),
+    "semicolons": (LONG.replace(",", ";"), ":1: its cells are separated by ';' + Save it as .xlsx."),
     "NUL characters": (LONG.replace("2", "\0"), "NUL characters + Save it"),
     "no row": ("video_id,rater,cpr_01\n", "no row below the headings"),
     "an open quote": ('video_id,step_id\n"v1,cpr_01\n', "not CSV + Check the quotes"),
     # --- the headings
-    "a title above": ("Exam of March\n" + LONG, "[columns-missing] + 'Exam of March' + first row"),
+    "a title above": ("Exam of March\n" + LONG, "[columns-missing] + headings stand in row 2. Delete the rows above"),
+    "another table": ("Film,Prüfer\nv1,a\n", "[columns-missing] + 'Film', 'Prüfer' are no headings + template"),
+    "names of steps as headings": ("video_id,rater,Scene  safety,cpr_02\nv1,a,2,1\n",
+                                   [("v1", step, None, None, {"a": points})
+                                    for step, points in (("cpr_01", 2.0), ("cpr_02", 1.0))]),
+    "a name of a step that is not exact": (STEP.format("Scene"), "[columns-unknown] + :1: column 3: 'Scene'"),
+    "a step by name and id": (STEP.format("Scene safety,cpr_01"), "[column-twice] + 'cpr_01'"),
     "no rater": ("video_id,cpr_01\nv1,2\n", "[columns-missing] + no column rater + consensus"),
     "long without points": ("video_id,step_id,rater\nv1,cpr_01,a\n", "[columns-missing] + no column points"),
     "a column of each rater": ("video_id,step_id,rater_a,rater_b\nv1,cpr_01,2,1\n",
@@ -287,6 +295,14 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
     "a hidden column": (lambda s: setattr(s.column_dimensions["C"], "hidden", True),
                         "[cells-unseen] + :1: column C: 'cpr_01' is in a hidden column (and 2 more"),
     "grouped columns": (lambda s: s.column_dimensions.group("B", "C", hidden=True), "column C + in a hidden column"),
+    "a low row": (lambda s: setattr(s.row_dimensions[2], "height", 1.5), f"{UNSEEN} is in a hidden row"),
+    "a narrow column": (lambda s: setattr(s.column_dimensions["C"], "width", 0.1), "column C + in a hidden column"),
+    "white on white": (lambda s: setattr(s["C2"], "font", Font(color="FFFFFFFF")), f"{UNSEEN} has the colour of its"),
+    "white by the theme": (lambda s: setattr(s["C2"], "font", Font(color=Color(theme=0))), f"{UNSEEN} has the colour"),
+    "white on red": (lambda s: (setattr(s["C2"], "font", Font(color="FFFFFFFF")),
+                                setattr(s["C2"], "fill", PatternFill("solid", fgColor="FFFF0000"))), ONE),
+    "red on red": (lambda s: (setattr(s["C2"], "font", Font(color="FFFF0000")),
+                              setattr(s["C2"], "fill", PatternFill("solid", fgColor="00FF0000"))), f"{UNSEEN} has the"),
     "struck out": (lambda s: setattr(s["C2"], "font", Font(strike=True)), f"{UNSEEN} is struck out + undo the"),
     "a struck-out digit": (value(CellRichText(TextBlock(InlineFont(strike=True), "1"), "2")), "'12' has several fonts"),
 }  # fmt: skip
@@ -298,6 +314,64 @@ def test_a_workbook_is_read_right_or_refused(tmp_path: Path, name: str) -> None:
     got = found(book(tmp_path / "labels.xlsx", ROWS, change))
     judge(got, expected)
     assert "datetime" not in str(got)
+
+
+def test_a_real_sheet_is_refused_by_its_cause_and_not_by_its_cells(tmp_path: Path) -> None:
+    """A title, merged cells, dates and percentages: the one thing to do first is said, alone."""
+
+    def change(sheet: Any) -> None:
+        sheet.insert_rows(1, 2)
+        sheet["A1"], sheet["C4"] = "Prüfung", datetime.date(2026, 3, 1)
+        sheet.merge_cells("A1:C1")
+
+    got = found(book(tmp_path / "a.xlsx", ROWS, change))
+    assert got == [f"[columns-missing] {tmp_path}/a.xlsx:1: the headings stand in row 3. Delete the rows above them."]
+    wide = [
+        ["video_id", "rater", "cpr_01", *(f"Aufgabe {number}" for number in range(12))],
+        ["v1", "a", 2, *12 * ["x"]],
+    ]
+    got = found(book(tmp_path / "b.xlsx", wide, lambda sheet: sheet.merge_cells("A4:A5")))
+    assert len(got) == 2 and "'Aufgabe 0' is no heading of a wide table (nor 'Aufgabe 1', 'Aufgabe 2'" in got[0]
+
+
+def test_what_is_in_a_workbook_and_not_read_is_named(tmp_path: Path) -> None:
+    def change(sheet: Any) -> None:
+        sheet["C2"].comment, sheet["C1"].comment = Comment("should be 1", "Li"), Comment("the criteria", "siming")
+        sheet.conditional_formatting.add("C2:C3", CellIsRule("equal", ["2"], font=Font(color="FFFFFFFF")))
+
+    _, problems = read(book(tmp_path / "a.xlsx", ROWS, change))
+    assert [(problem.code, problem.severity) for problem in problems] == [("cells-unread", "warning")]
+    said = (
+        "has 1 comments, which are not read, the first at C2: should be 1 and conditional formats, which are not read."
+    )
+    assert problems[0].what == said
+
+
+def test_a_formula_of_nothing_is_an_empty_cell_and_strict_xml_is_called_so(tmp_path: Path) -> None:
+    rows = [[*HEAD, "cpr_02"], ["v1", "a", 2, '=IF(1>2,1,"")'], ["v1", "b", 1, 1]]
+    one = book(tmp_path / "a.xlsx", rows)
+    for name, part, old, new in (
+        ("b.xlsx", "sheet1.xml", b'<c r="D2"><f>', b'<c r="D2" t="str"><f>'),
+        ("c.xlsx", "workbook.xml", b"schemas.openxmlformats.org/spreadsheetml/2006", b"purl.oclc.org/ooxml/x"),
+    ):  # fmt: skip
+        with zipfile.ZipFile(one) as source, zipfile.ZipFile(tmp_path / name, "w") as target:
+            for item in source.namelist():
+                data = source.read(item)
+                assert not item.endswith(part) or old in data
+                target.writestr(item, data.replace(old, new) if item.endswith(part) else data)
+    judge(found(one), "[cells-unseen] + column D + formula without a value")
+    assert found(tmp_path / "b.xlsx") == [*ONE, ("v1", "cpr_02", None, None, {"b": 1.0})]
+    judge(found(tmp_path / "c.xlsx"), "a Strict Open XML workbook. Save it as Excel Workbook")
+
+
+def test_minutes_that_were_written_for_seconds_are_asked_about(tmp_path: Path) -> None:
+    text = "video_id,step_id,rater,points,start,end\nv1,cpr_01,a,2,{},{}\nv1,cpr_02,a,2,{},{}\nv1,cpr_03,a,2,{},{}\n"
+    for times, asked in (((0.2, 0.5, 0.5, 1.2, 1.2, 2.9), 1), ((2, 5, 15, 20, 30, 60), 0)):
+        rows, _ = read(csv(tmp_path / "a.csv", text.format(*times)))
+        problems = list(minutes_problem(rows, {"v1": 180.0}))
+        assert [(problem.code, problem.line, problem.severity) for problem in problems] == asked * [
+            ("span-minutes", 2, "warning")
+        ]
 
 
 @pytest.mark.parametrize("step_id", ["student", "points"])

@@ -48,25 +48,25 @@ def test_workbook_has_a_column_for_every_step(given: tuple[Path, Path], tmp_path
             assert cell.protection.locked is (cell.row == 1 or cell.column <= 2), cell.coordinate
             assert cell.data_type != "f"
     sheet = book["b"]
-    assert [cell.value for cell in sheet[1]] == ["video_id", "rater", *(step for step, _ in STEPS)]
+    assert [cell.value for cell in sheet[1]] == ["video_id", "rater", "student", "site", *(step for step, _ in STEPS)]
     assert [cell.value for cell in sheet["B"]] == ["rater", *"bbbb"]
     assert [cell.value for cell in sheet["A"]] == ["video_id", "'=1+1", "'@SUM(1)", "IMG 1", "心肺"]
-    note = sheet["C1"].comment.text
+    note = sheet["E1"].comment.text
     assert note == "cpr_01 cpr_01 环境 (0 to 2)\nDoes it.\n\n2: all\nBetween: some\n0: none"
     rules = {str(rule.sqref): rule for rule in sheet.data_validations.dataValidation}
     assert {place: rule.formula1 for place, rule in rules.items()} == {
-        "C2:C5": '"0,0.5,1,1.5,2,N/A"',
-        "D2:D5": '"0,1,2,N/A"',
-        "E2:E5": None,
-        "F2:F5": '"0,1,2,3,N/A"',
+        "E2:E5": '"0,0.5,1,1.5,2,N/A"',
+        "F2:F5": '"0,1,2,N/A"',
+        "G2:G5": None,
+        "H2:H5": '"0,1,2,3,N/A"',
     }
     assert all(rule.showErrorMessage and rule.showInputMessage for rule in rules.values())
-    assert rules["C2:C5"].prompt == "2: all Between: some 0: none"
+    assert rules["E2:E5"].prompt == "2: all Between: some 0: none"
     spans = [[cell.value for cell in row] for row in book["spans"].iter_rows(max_col=2)]
     assert spans[:3] == [["video_id", "step_id"], ["'=1+1", "cpr_01"], ["'=1+1", "cpr_02"]] and len(spans) == 1 + 4 * 4
     assert book["spans"]["C2"].number_format == "@"
     of_one = made(given, tmp_path / "one.xlsx", "--raters", "Li", "--skill", "aed")
-    assert [cell.value for cell in of_one["Li"][1]] == ["video_id", "rater", "aed_01"]
+    assert [cell.value for cell in of_one["Li"][1]] == ["video_id", "rater", "student", "site", "aed_01"]
 
 
 def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -> None:
@@ -74,8 +74,10 @@ def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -
     points = {"a": [[2, 1, 5, "N/A"]] * 4, "b": [[1.5, 1, 5, "N/A"], *[[2, 1, 5, "n/a"]] * 3]}
     for title, rows in points.items():
         for row, values in enumerate(rows, 2):
-            for column, given_points in enumerate(values, 3):
+            for column, given_points in enumerate(values, 5):
                 book[title].cell(row, column).value = given_points
+    for row in range(2, 6):  # in one sheet alone
+        book["a"].cell(row, 3).value, book["a"].cell(row, 4).value = f"0{row // 2}", "Ward 7"
     for row in range(2, 18):
         step = (row - 2) % 4
         if step != 3 and row != 3:  # nobody found that one
@@ -89,6 +91,9 @@ def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -
     )  # fmt: skip
     assert [problem for problem in built.warnings if problem.code != "video-unlabelled"] == []
     videos = built.dataset.videos
+    assert [(video.extra["student"], video.site) for video in videos] == [
+        (student, "Ward 7") for student in ("s001", "s001", "s002", "s002")
+    ]
     assert [dict(step.scores) for step in videos[0].steps[:3]] == [
         {"rater_a": 2, "rater_b": 1.5, "consensus": 2},
         {"rater_a": 1, "rater_b": 1, "consensus": 1},
