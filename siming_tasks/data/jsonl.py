@@ -97,7 +97,8 @@ def parse_object(text: str, strict: bool = True) -> dict[str, Any]:
             raise ValueError("a \\u escape is half of a surrogate pair") from None
     if not isinstance(value, dict):
         raise ValueError(f"found {type(value).__name__}")
-    level, values = [value], 0
+    level: list[Any] = [value]
+    values = 0
     for _ in range(MAX_DEPTH):
         inner = [one for node in level for one in (node.values() if isinstance(node, dict) else node)]
         level, values = [one for one in inner if isinstance(one, dict | list)], values + len(inner)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import inside
+from siming_tasks.common.person_names import name_keys
 from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.source_gate import Recording, look_at_all, loss_problem
 from siming_tasks.tools.station.event_log import SHORTEST_SPAN
@@ -95,7 +96,9 @@ def find_sources(
         code, what = "", ""
         if not match:
             code, what = "video-missing", f"video {name!r}: no such file in {videos.folder}."
-            fix = "Write the file's name (with or without suffix), or put the file there."
+            like = [path.name for path in videos.files if name_keys(path.stem) & name_keys(name)]
+            fix = f"Is it {like[0]!r}? A spreadsheet drops zeros: format the column as text." if like else \
+                "Write the file's name (with or without suffix), or put the file there."  # fmt: skip
         elif len(match) > 1:
             shown = " or ".join(path.relative_to(videos.folder).as_posix() for path in match[:3])
             code, what = "video-ambiguous", f"video {name!r} could be {shown}."

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import io
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -72,8 +73,10 @@ def read_workbook(path: Path) -> list[Grid]:
             strict = "xl/workbook.xml" in archive.namelist() and _STRICT in archive.read("xl/workbook.xml")
         if strict:
             raise DataError(f"{path}: a Strict Open XML workbook. Save it as Excel Workbook (.xlsx), without `Strict`.")
-        values = load_workbook(io.BytesIO(data), data_only=True, rich_text=True)
-        formulas = load_workbook(io.BytesIO(data))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of parts that are not read, such as lists from another sheet
+            values = load_workbook(io.BytesIO(data), data_only=True, rich_text=True)
+            formulas = load_workbook(io.BytesIO(data))
         sheets = [sheet for sheet in values.worksheets if sheet._cells]
         names = [f"{path} [{sheet.title}]" if len(sheets) > 1 else str(path) for sheet in sheets]
         grids = [_grid(name, sheet, formulas[sheet.title]) for name, sheet in zip(names, sheets, strict=True)]

@@ -57,15 +57,15 @@ CprCompEvent,8700,compDepth,48
 SRT = "1\r\n00:00:00,100 --> 00:00:00,450\r\nHelp me!\r\n\r\n2\r\n00:00:01,800 --> 00:00:01,950\r\nClear?\r\n"
 
 
-def label_studio() -> str:
+def label_studio(*steps: str, video: str = "3d3ad63e-IMG_1.mp4") -> str:
     def region(value: dict[str, Any], kind: str) -> dict[str, Any]:
         return {"value": value, "id": kind, "from_name": "t", "to_name": "video", "type": kind}
 
-    marks = [region({"ranges": [{"start": 10, "end": 40}], "timelinelabels": ["cpr_01"]}, "timelinelabels"),
+    marks = [region({"ranges": [{"start": 10, "end": 40}], "timelinelabels": [*steps]}, "timelinelabels"),
              region({"text": ["slow"]}, "textarea")]  # fmt: skip
     done = {"id": 5, "completed_by": 1, "was_cancelled": False, "result": marks}
     skipped = {"id": 6, "completed_by": 2, "was_cancelled": True, "result": marks[:1]}
-    data = {"video": "/data/upload/1/3d3ad63e-IMG_1.mp4"}
+    data = {"video": f"/data/upload/1/{video}"}
     return json.dumps([{"id": 7, "annotations": [done, skipped], "data": data, "predictions": []}])
 
 
@@ -88,16 +88,22 @@ def release(folder: Path) -> None:
     (folder / "labels" / "IMG_1.json").write_text(json.dumps({"seconds": 2.0, "scores": scores}))
 
 
-def elan(folder: Path) -> None:
+def elan(folder: Path, old: str = "", new: str = "") -> None:
+    assert old in ELAN
     (folder / "elan").mkdir()
-    (folder / "elan" / "IMG_1.eaf").write_text(ELAN)
+    (folder / "elan" / "IMG_1.eaf").write_text(ELAN.replace(old, new))
+
+
+FILM = '    <MEDIA_DESCRIPTOR MEDIA_URL="file:///C:/exams/IMG_1.mp4" MIME_TYPE="video/mp4" TIME_ORIGIN="500"/>\n'
+SOUND = '    <MEDIA_DESCRIPTOR MEDIA_URL="file:///C:/exams/IMG_1.wav" MIME_TYPE="audio/x-wav"/>\n'
+NO_TIME = '<TIME_SLOT TIME_SLOT_ID="ts2" TIME_VALUE="1250"/>', '<TIME_SLOT TIME_SLOT_ID="ts2"/>'
 
 
 TIMES = ("IMG_1", "cpr_01", 0.5, 1.75, {})
 FILES: dict[str, tuple[str | Callable[[Path], object], str, str, list[Any]]] = {
     "elan": (elan, "", "times.csv", [TIMES]),
     "boris": (BORIS, "aggregated.csv", "times.csv", [("IMG_1.mp4", *TIMES[1:])]),
-    "label-studio": (label_studio(), "export.json", "times.csv", [("IMG_1.mp4", "cpr_01", 0.4, 1.6, {})]),
+    "label-studio": (label_studio("cpr_01"), "export.json", "times.csv", [("IMG_1.mp4", "cpr_01", 0.36, 1.6, {})]),
     "hospital": (hospital, "", "labels.csv", [
         ("IMG_1", "cpr_01", None, None, {"王": 2.0, "赵": 1.0}),
         ("IMG_1", "cpr_02", None, None, {"王": 2.0, "赵": 1.0}),
@@ -111,15 +117,35 @@ FILES: dict[str, tuple[str | Callable[[Path], object], str, str, list[Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_recipe_makes_the_table(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+ODD: dict[str, tuple[str, Any, list[Any] | str]] = {
+    "sound first": ("elan", lambda folder: elan(folder, FILM, SOUND + FILM), [TIMES]),
+    "no media": ("elan", lambda folder: elan(folder, FILM), "link its one video"),
+    "no time": ("elan", lambda folder: elan(folder, *NO_TIME), "'cpr_01' has no times of its own"),
+    "no offset": ("boris", BORIS.replace(",0.000,", ",,"), [("IMG_1.mp4", *TIMES[1:])]),
+    "an offset": ("boris", BORIS.replace(",0.000,", ",1.5,"), "set the offset to 0"),
+    "two labels": ("label-studio", label_studio("cpr_01", "cpr_02"),
+                   [("IMG_1.mp4", step, 0.36, 1.6, {}) for step in ("cpr_01", "cpr_02")]),
+    "a hyphen": ("label-studio", label_studio("cpr_01", video="IMG-1-b.mp4"),
+                 [("IMG-1-b.mp4", "cpr_01", 0.36, 1.6, {})]),
+}  # fmt: skip
+"""Exports as they also come: what they make of it, or why they are refused."""
+
+
+@pytest.mark.parametrize("case", [*FILES, *ODD])
+def test_a_recipe_makes_the_table(tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    made, file, table, expected = FILES[name]
+    name, made, expected = ODD.get(case, (case, None, None))
+    usual, file, table, rows_of_it = FILES[name]
+    made, expected = made or usual, expected or rows_of_it
     if callable(made):
         made(tmp_path)
     else:
         Path(file).write_text(made, encoding="utf-8")
-    assert len(RECIPES[name].splitlines()) <= 10
+    assert len(RECIPES[name].splitlines()) <= 12
+    if isinstance(expected, str):
+        with pytest.raises(AssertionError, match=expected):
+            exec(compile(RECIPES[name], name, "exec"), {})
+        return
     exec(compile(RECIPES[name], name, "exec"), {})
     judgments, problems = read_labels([Path(table)], rubric_from(RUBRIC))
     rows, contradictions = joined(judgments)
