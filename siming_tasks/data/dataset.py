@@ -376,9 +376,11 @@ def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
             problems.append(row)
         elif not (
             row.keys() >= _PAIR_KEYS
+            and isinstance(unchanged := row["unchanged_steps"], list)
+            and all(isinstance(name, str) for name in (row["video_a"], row["video_b"], row["step_id"], *unchanged))
             and {row["video_a"], row["video_b"]} <= (dataset.whole or dataset).by_id.keys()
-            and {row["step_id"], *row["unchanged_steps"]} <= dataset.rubric.by_id.keys()
-            and row["step_id"] not in row["unchanged_steps"]
+            and {row["step_id"], *unchanged} <= dataset.rubric.by_id.keys()
+            and row["step_id"] not in unchanged
             and row["direction"] in (1, -1)
         ):
             fix = "Make the folder again, or remove pairs.jsonl."

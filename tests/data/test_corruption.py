@@ -17,6 +17,7 @@ import yaml
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset, open_dataset
+from siming_tasks.data.dataset import read_pairs
 from tests.data.conftest import state, turn, unstate, write_video
 
 Rows = list[dict[str, Any]]
@@ -309,3 +310,16 @@ def test_megabytes_of_nothing_cost_nothing(folder: Path, content: str, code: str
 def test_check_refuses_what_is_no_folder(tmp_path: Path, make: Callable[[Path], Any]) -> None:
     make(tmp_path / "x")
     assert check_dataset(tmp_path / "x").errors
+
+
+@pytest.mark.parametrize(
+    "change", [{"video_a": []}, {"step_id": {}}, {"unchanged_steps": 3}, {"unchanged_steps": [[1]]}]
+)
+def test_a_line_of_pairs_with_values_of_other_kinds_is_no_pair(folder: Path, change: dict[str, Any]) -> None:
+    pair = {"pair_id": "p", "kind": "local", "video_a": "v001", "video_b": "v002", "step_id": "cpr_01", "direction": 1,
+            "unchanged_steps": ["cpr_02"]}  # fmt: skip
+    text("pairs.jsonl", json.dumps(pair).encode())(folder)
+    assert read_pairs(open_dataset(folder)) == [pair]
+    text("pairs.jsonl", json.dumps(pair | change).encode())(folder)
+    with pytest.raises(DataError, match=r"pairs\.jsonl:1: not a pair of this data set"):
+        read_pairs(open_dataset(folder))
