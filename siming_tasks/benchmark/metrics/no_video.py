@@ -21,9 +21,8 @@ from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, S
 from siming_tasks.benchmark.metrics.thresholds import NOISE
 from siming_tasks.common.choices import LabelMapping
 
-FOLDS, TREES, LEAF, MOST_CELLS = 5, 50, 5, 10_000
-"""Parts that the clusters are dealt into for the clock; trees of its forest, the fewest steps in a leaf, and the most
-steps that it learns from."""
+TREES, LEAF, MOST_CELLS = 200, 5, 10_000
+"""Trees of the clock, the fewest steps in a leaf, and the most steps that it learns from."""
 
 
 def always_correct(matrix: ScoreMatrix) -> FloatArray:
@@ -79,31 +78,74 @@ def site_step_prior(matrix: ScoreMatrix) -> FloatArray:
 def clock(matrix: ScoreMatrix) -> FloatArray:
     """Points by the seconds of steps, of the pauses around them and of the video, learnt from the other clusters.
 
-    A forest predicts the share of points from them and from the step; a step whose prediction is the q-th quantile of
-    the predictions for the exams that the trees were not grown on is given the q-th quantile of the labels there.
+    Each tree is grown on half of the clusters, and a cluster is judged by the trees that were grown without it. The
+    same trees judge the other clusters, each by those that were grown without it too: a step that is above k of the n
+    steps there is given the k-th of their n labels in order. Clusters are drawn in the order of their seconds, so that
+    neither names nor the order of the rows decide.
     """
-    from sklearn.ensemble import ExtraTreesRegressor
-    from sklearn.model_selection import GroupKFold
+    share = np.where(matrix.counted, matrix.reference / matrix.max_score, np.nan)
+    share = share if matrix.answer == "score" else np.where(np.isnan(share), np.nan, share >= 1)
+    given, order, cluster = np.full(share.shape, np.nan), *_order(matrix, share)
+    seconds, share, number = _seconds(matrix)[order], share[order], int(cluster.max(initial=-1)) + 1
+    video, step = np.nonzero(~np.isnan(share))
+    rng = np.random.default_rng(0)
+    if len(video) > MOST_CELLS:  # steps of thousands of exams teach it no more
+        kept = np.sort(rng.choice(len(video), MOST_CELLS, replace=False))
+        video, step = video[kept], step[kept]
+    drawn = np.array([rng.permutation(number) < number // 2 for _ in range(TREES)])
+    labels, of = share[video, step], cluster[video]
+    guess, mine = _trees(seconds, labels, (video, step), drawn, cluster)
+    away = (~drawn[:, of]).astype(np.float64)
+    for own in range(number):
+        without, here = (~drawn[:, own]).astype(np.float64), cluster == own
+        times = without @ away
+        seen = (of != own) & (times > 0)
+        if seen.any():
+            theirs = np.sort(ratio(without @ (guess * away), times)[seen].round(9))
+            above = np.searchsorted(theirs, mine[here].round(9))
+            given[order[here]] = np.sort(labels[seen])[np.maximum(above, 1) - 1]
+    return _answers(matrix, given)
 
-    known, seconds = matrix.counted, _seconds(matrix)
-    share, clusters = np.where(known, matrix.reference / matrix.max_score, np.nan), np.asarray(matrix.clusters)
-    share = share if matrix.answer == "score" else np.where(known, share >= 1, np.nan).astype(np.float64)
-    predicted = np.full(share.shape, np.nan)
-    folds = min(FOLDS, len(set(matrix.clusters)))
-    for learn, judge in GroupKFold(folds).split(share, groups=clusters) if folds > 1 else ():
-        usual = np.nanmean(np.where(known[learn].any(axis=0), share[learn], 1.0), axis=0)
-        rows = np.concatenate([seconds, np.broadcast_to(usual[:, None], (*share.shape, 1))], axis=2)
-        taught, labels = rows[learn][known[learn]], share[learn][known[learn]]
-        if len(labels) > MOST_CELLS:  # steps of thousands of exams teach it no more
-            kept = np.random.default_rng(0).choice(len(labels), MOST_CELLS, replace=False)
-            taught, labels = taught[kept], labels[kept]
-        forest = ExtraTreesRegressor(TREES, min_samples_leaf=LEAF, max_features=0.6, bootstrap=True, oob_score=True,
-                                     random_state=0).fit(taught, labels)  # fmt: skip
-        seen = np.sort(np.where(np.isnan(forest.oob_prediction_), labels.mean(), forest.oob_prediction_))
-        place = np.searchsorted(seen, forest.predict(rows[judge].reshape(-1, rows.shape[2])).round(9)) / len(seen)
-        given = np.quantile(labels, place, method="inverted_cdf")
-        predicted[judge] = given.reshape(-1, share.shape[1])
-    return _answers(matrix, predicted)
+
+def _order(matrix: ScoreMatrix, share: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Videos in the order of their clusters by seconds, then labels, and the number of each's cluster."""
+    content = np.hstack([_seconds(matrix).reshape(len(share), -1), np.nan_to_num(share, nan=-1.0)])
+    place = np.unique(content, axis=0, return_inverse=True)[1].reshape(-1)
+    groups = cluster_numbers(matrix)
+    held = sorted(range(matrix.n_clusters), key=lambda group: sorted(place[groups == group]))
+    number = np.argsort(held)[groups]
+    order = np.lexsort([place, number])
+    return order, number[order]
+
+
+def _trees(
+    seconds: FloatArray,
+    labels: FloatArray,
+    cells: tuple[NDArray[np.intp], NDArray[np.intp]],
+    drawn: BoolArray,
+    cluster: NDArray[np.intp],
+) -> tuple[FloatArray, FloatArray]:
+    """Guesses of trees, each taught by the clusters ``drawn`` for it, at the cells with a label, ``float[T, cells]``.
+
+    At every step also the mean guess of those that do not know its cluster, ``float[V, S]``.
+    """
+    from sklearn.tree import ExtraTreeRegressor
+
+    guess, sums, times = np.zeros((len(drawn), len(labels))), np.zeros(seconds.shape[:2]), np.zeros(seconds.shape[:2])
+    for number, clusters in enumerate(drawn):
+        taught, steps = clusters[cluster[cells[0]]], seconds.shape[1]
+        if not taught.any():
+            clusters[:] = True  # nobody asks a tree that knows no label
+            continue
+        held, sizes = (np.bincount(cells[1][taught], each, steps) for each in (labels[taught], None))
+        usual = np.broadcast_to(np.where(sizes > 0, ratio(held, sizes), 1.0)[:, None], (*sums.shape, 1))
+        rows = np.concatenate([seconds, usual], axis=2)
+        tree = ExtraTreeRegressor(min_samples_leaf=LEAF, max_features=0.6, random_state=number)
+        said = tree.fit(rows[cells][taught], labels[taught]).predict(rows.reshape(-1, rows.shape[2]))
+        said = said.reshape(sums.shape)
+        guess[number], unknown = said[cells], ~clusters[cluster][:, None]
+        sums, times = sums + said * unknown, times + unknown
+    return guess, ratio(sums, times)
 
 
 def _seconds(matrix: ScoreMatrix) -> FloatArray:

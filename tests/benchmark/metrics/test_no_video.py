@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.model_selection import GroupKFold
+from sklearn.tree import ExtraTreeRegressor
 
 from siming_tasks.benchmark.metrics.catalogue import statistic
 from siming_tasks.benchmark.metrics.jackknife import jackknife
@@ -95,20 +94,50 @@ def hesitant(rng, videos=200, steps=8, wait=6.0):
 
 
 def test_the_clock_is_that_of_the_page():
-    made = hesitant(np.random.default_rng(5), videos=30, steps=4)
+    """Cluster by cluster and step by step, with what the page says of trees, halves and counts."""
+    made = hesitant(np.random.default_rng(5), videos=12, steps=4)
     share, said = made.reference / made.max_score, np.full(made.reference.shape, nan)
-    pause = made.spans[:, 1:, 0] - made.spans[:, :-1, 1]
-    unknown = np.full((30, 1), -1e6)
-    seconds = [made.spans[..., 1] - made.spans[..., 0], *np.moveaxis(made.spans, 2, 0), np.hstack([unknown, pause]),
-               np.hstack([pause, unknown]), np.tile(made.durations[:, None], 4)]  # fmt: skip
-    for learn, judge in GroupKFold(5).split(share, groups=made.clusters):
-        x = np.stack([*seconds, np.tile(share[learn].mean(axis=0), (30, 1))], axis=2)
-        forest = ExtraTreesRegressor(50, min_samples_leaf=5, max_features=0.6, bootstrap=True, oob_score=True,
-                                     random_state=0).fit(x[learn].reshape(-1, 7), share[learn].ravel())  # fmt: skip
-        guess = forest.predict(x[judge].reshape(-1, 7)).round(9)
-        q = (forest.oob_prediction_[:, None] < guess).mean(axis=0)
-        said[judge] = np.quantile(share[learn], q, method="inverted_cdf").reshape(-1, 4)
+    pause, unknown = made.spans[:, 1:, 0] - made.spans[:, :-1, 1], np.full((12, 1), -1e6)
+    start, end = np.moveaxis(made.spans, 2, 0)
+    whole, before, after = np.tile(made.durations[:, None], 4), np.hstack([unknown, pause]), np.hstack([pause, unknown])
+    seconds = np.stack([end - start, start, end, before, after, whole], axis=2)
+    order = sorted(range(12), key=lambda v: seconds[v].ravel().tolist())
+    rng, trees, halves = np.random.default_rng(0), [], []
+    for number in range(200):
+        half = [order[k] for k in np.flatnonzero(rng.permutation(12) < 6)]
+        x = np.dstack([seconds, np.tile(share[half].mean(axis=0), (12, 1))])
+        tree = ExtraTreeRegressor(min_samples_leaf=5, max_features=0.6, random_state=number)
+        tree.fit(x[half].reshape(-1, 7), share[half].ravel())
+        trees.append(tree.predict(x.reshape(-1, 7)).reshape(12, 4))
+        halves.append(half)
+    for own in range(12):
+        others = [v for v in range(12) if v != own]
+        without = [n for n in range(200) if own not in halves[n]]
+        seen = [np.mean([trees[n][v] for n in without if v not in halves[n]], axis=0).round(9) for v in others]
+        mine = np.mean([trees[n][own] for n in without], axis=0).round(9)
+        above = [max(1, int((np.array(seen) < guess).sum())) for guess in mine]
+        said[own] = np.sort(share[others].ravel())[np.array(above) - 1]
     assert clock(made) == pytest.approx(said * made.max_score)
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+def test_no_baseline_goes_by_names_or_by_the_order_of_rows(answer):
+    """Other ids, other names of students and sites, and other rows first: the same answers, video by video."""
+    rng = np.random.default_rng(7)
+    made = make_exams(rng, videos=24, steps=4, each=2, answer=answer, sites=tuple("xyz"[k // 2 % 3] for k in range(24)),
+                      spans=np.sort(rng.uniform(0, 99, (24, 4, 2)), axis=2), durations=np.full(24, 100.0))  # fmt: skip
+    before = no_video_baselines(made)
+    assert len(before) == len(JUDGES)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(24)
+        ids = tuple(f"v{k:02d}" for k in np.random.default_rng(seed).permutation(24))
+        renamed = {
+            name: str(k) for k, name in enumerate(np.random.default_rng(seed).permutation([*set(made.clusters)]))
+        }
+        other = replace(made.videos(order), video_ids=ids, sites=tuple({"x": "z", "y": "x", "z": "y"}[made.sites[k]]
+                        for k in order), clusters=tuple(renamed[made.clusters[k]] for k in order))  # fmt: skip
+        for name, judge in no_video_baselines(other).items():
+            assert np.array_equal(judge.predicted, before[name].predicted[order]), name
 
 
 @pytest.mark.parametrize(("answer", "key"), [("score", "qwk"), ("error", "mcc"), ("error", "f1")])

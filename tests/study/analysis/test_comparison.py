@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
+from siming_tasks.benchmark.metrics import Estimate
 from siming_tasks.benchmark.metrics.jackknife import quantile_of_t
 from siming_tasks.study.analysis.comparison import (
     DIFFERENCES,
@@ -63,6 +64,30 @@ def test_tests_ranks_and_what_they_leave_open(judges):
     assert against.tests == 3 and {pair.b for pair in against.pairs} == {"constant"}
     text = json.dumps(found.to_json(), allow_nan=False)
     assert {"rows", "pairs", "ranks", "sentence", "rivals", "beats"} <= json.loads(text).keys()
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+def test_no_number_goes_by_names_or_by_the_order_of_rows(answer):
+    """Other ids of videos, other names of students and sites, and other rows first: every number is the same."""
+    rng = np.random.default_rng(2)
+    made = make_exams(rng, videos=40, steps=5, each=2, answer=answer, missing=0.02, durations=rng.uniform(80, 99, 40),
+                      sites=tuple("xyz"[k // 2 % 3] for k in range(40)))  # fmt: skip
+    judges = {"first": made, "second": judge_of(made, rng, 0.5)}
+    points = {name: judge_of(replace(made, answer="score"), rng, 0.6).predicted for name in "abc"}
+    expected = compare_judges(judges, points=points)
+    order, names = rng.permutation(40), [f"v{k}" for k in rng.permutation(40)]
+    students = dict(zip(sorted({*made.clusters}), map(str, rng.permutation(20)), strict=True))
+    other = {"video_ids": tuple(names), "clusters": tuple(students[made.clusters[k]] for k in order),
+             "sites": tuple({"x": "z", "y": "x", "z": "y"}[made.sites[k]] for k in order)}  # fmt: skip
+    found = compare_judges({name: replace(judge.videos(order), **other).sorted() for name, judge in judges.items()},
+                           points={name: own[order[np.argsort(names)]] for name, own in points.items()})  # fmt: skip
+    assert {*map(type, expected.rows)} == {Estimate} and len(expected.rows) > 80
+    for mine, theirs in zip(found.rows, expected.rows, strict=True):
+        other = mine.to_json()
+        for name, number in theirs.to_json().items():
+            assert other[name] == (pytest.approx(number, abs=1e-9) if isinstance(number, float) else number), mine
+    assert (found.ranks, found.beats, found.rivals, found.sentence()) == (
+        expected.ranks, expected.beats, expected.rivals, expected.sentence())  # fmt: skip
 
 
 def test_three_states_have_three_sentences(judges, matrix):
