@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.reasons import Flag, Reason
-from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS, FEWEST
+from siming_tasks.benchmark.metrics.thresholds import FEW_CLUSTERS, FEW_ERRORS, FEW_VIDEOS, FEWEST, FEWEST_EFFECTIVE
 
 WORDS: Mapping[str, str] = {
     # every page
@@ -65,7 +65,9 @@ WORDS: Mapping[str, str] = {
     "supervised": "A judge that learnt from these labels is not ranked.",
     "partial": "It answered less than 95 % of the steps.",
     "not comparable": "‡ rests on less than 95 % of the asked steps: neither ranked nor tested.",
-    "few videos": "Fewer than {few} videos: intervals of so few hold the truth in 90 to 98 % of studies.",
+    "few videos": "Fewer than {few} videos: intervals of so few can be too short.",
+    "few clusters": "The clusters count as fewer than {few}, few or uneven as they are: intervals are long and rough.",
+    "few errors": "Fewer than {few} steps are wrong in the reference: the value rests on these few.",
     "only these": "The interval is of exams {whose} and says nothing of others.",
     "performances": "Videos of one performance are taken as independent: the interval is too short.",
     # a judge
@@ -97,6 +99,7 @@ WORDS: Mapping[str, str] = {
 
 REASONS: Mapping[str, str] = {
     Reason.FEW_CLUSTERS: "Fewer than {fewest} {unit}s: no interval.",
+    Reason.UNEVEN_CLUSTERS: "The {unit}s are so uneven that they count as fewer than {effective}: no interval.",
     Reason.UNDEFINED_WITHOUT_ONE: "No interval: undefined when one {unit} is left out.",
     Reason.PERFECT_CORRELATION: "No interval: the correlation is exactly 1 or -1, here or with one {unit} left out.",
     Reason.NO_VARIATION: "Leaving out any one {unit} does not change the value, so no interval can be computed.",
@@ -148,6 +151,8 @@ def named_people(text: str, people: str) -> str:
 
 FLAGS: Mapping[str, str] = {
     Flag.FEW_VIDEOS: say("few videos", few=FEW_VIDEOS),
+    Flag.FEW_CLUSTERS: say("few clusters", few=FEW_CLUSTERS),
+    Flag.FEW_ERRORS: say("few errors", few=FEW_ERRORS),
     Flag.NOT_COMPARABLE: say("not comparable"),
     Flag.THESE_SITES: say("only these", whose="at these sites"),
     Flag.THESE_STUDENTS: say("only these", whose="of these students"),
@@ -164,7 +169,9 @@ def reason(found: Estimate) -> str:
         >>> reason(Estimate(0.5, unit="student", why="few-clusters")), reason(Estimate(0.5, why="An analysis says so."))
         ('Fewer than 5 students: no interval.', 'An analysis says so.')
     """
-    return REASONS[found.why].format(unit=found.unit, fewest=FEWEST) if found.why in REASONS else found.why
+    if found.why not in REASONS:
+        return found.why
+    return REASONS[found.why].format(unit=found.unit, fewest=FEWEST, effective=FEWEST_EFFECTIVE)
 
 
 def notes(found: Estimate) -> tuple[str, ...]:

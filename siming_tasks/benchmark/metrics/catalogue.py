@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from siming_tasks.benchmark.metrics import classification
 from siming_tasks.benchmark.metrics.classification import Positive, ratio
 from siming_tasks.benchmark.metrics.correlation import leave_out, totals
-from siming_tasks.benchmark.metrics.jackknife import Counted, Jackknifed, Statistic, cluster_numbers, jackknifed
+from siming_tasks.benchmark.metrics.jackknife import (
+    Counted,
+    Jackknifed,
+    Statistic,
+    cluster_numbers,
+    jackknifed,
+    wrong_steps,
+)
 from siming_tasks.benchmark.metrics.labels import ordinal_labels, qwk
 from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
@@ -67,7 +74,8 @@ class TotalsCorrelation:
         x, y = totals(matrix)
         value, without = leave_out(x, y, clusters, ranks=self.ranks)
         has = ~np.isnan(x)
-        how = {"range": (-1.0, 1.0), "fisher": True, "why": _why_no_correlation(x[has], y[has])}
+        why, errors = _why_no_correlation(x[has], y[has]), wrong_steps(matrix.videos(has))
+        how = {"range": (-1.0, 1.0), "scale": "fisher", "errors": errors, "why": why}
         return jackknifed(matrix, value, without, has, clusters, **how)
 
 
@@ -104,7 +112,7 @@ def _kappa(mapping: LabelMapping, positive: Positive) -> Statistic:
     def why(sums: FloatArray) -> Reason:
         return Reason.ONE_LABEL if sums.any() else Reason.NOTHING_ANSWERED
 
-    return Counted(partial(label_counts, mapping=mapping), qwk, why)
+    return Counted(partial(label_counts, mapping=mapping), qwk, why, of_errors=True)
 
 
 def _verdicts(
@@ -115,7 +123,11 @@ def _verdicts(
     def make(mapping: LabelMapping, positive: Positive) -> Statistic:
         reason = wrong if positive == "error" else correct
         counts, bounds = partial(verdict_counts, positive=positive), (0.0 if share else -1.0, 1.0)
-        return Counted(counts, function, lambda sums: reason if sums.any() else Reason.NOTHING_ANSWERED, bounds, share)
+
+        def why(sums: FloatArray) -> Reason:
+            return reason if sums.any() else Reason.NOTHING_ANSWERED
+
+        return Counted(counts, function, why, bounds, share, of_errors=True)
 
     return make
 

@@ -23,7 +23,7 @@ class Estimate:
         p: two-sided p of "it is 0", of a difference; None for others and where nothing can be tested.
         p_holm: the same by Holm's correction over its family.
         n: videos that the value rests on.
-        clusters: independent clusters of those videos.
+        clusters: independent clusters of those videos; ``degrees``: effective clusters less one, of the t distribution.
         unit: what a cluster is: ``video``, ``performance``, ``student`` or ``site``.
         why: a :class:`~siming_tasks.benchmark.metrics.reasons.Reason` why there is no value or no interval, or an
             analysis' own sentence; empty where both are there.
@@ -46,6 +46,7 @@ class Estimate:
     p_holm: float | None = None
     n: int = 0
     clusters: int = 0
+    degrees: float = 0.0
     unit: str = "video"
     why: str = ""
     flags: tuple[str, ...] = ()

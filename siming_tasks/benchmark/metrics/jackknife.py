@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.reasons import Flag, Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
-from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS, FEWEST, FEWEST_ALIKE, LEVEL, NOISE
+from siming_tasks.benchmark.metrics.thresholds import (
+    FEW_CLUSTERS,
+    FEW_ERRORS,
+    FEW_VIDEOS,
+    FEWEST,
+    FEWEST_ALIKE,
+    FEWEST_EFFECTIVE,
+    LEVEL,
+    NOISE,
+)
 from siming_tasks.common.errors import DataError
 
 Plain = Callable[[ScoreMatrix], float]
@@ -41,24 +50,27 @@ class Jackknifed:
     Attributes:
         value: NaN where it is undefined.
         without: ``float[C]``, without each cluster in order of the clusters' sorted names.
-        rests: ``bool[C]``, whether the value rests on anything of the cluster.
+        clusters: of each video, its number, ``intp[V]``.
         videos: ``bool[V]``, videos that it rests on.
         unit: what a cluster is; ``fixed``: larger units that are not left out.
         range: smallest and largest possible value.
         share: of steps or videos: exactly 0 or 1 has the bound of the rule of three.
-        fisher: a correlation, whose interval is taken on Fisher's z with an error of at least 1/sqrt(n - 3).
+        scale: of the interval: ``fisher`` for a correlation, whose Fisher's z has an error of at least 1/sqrt(n - 3);
+            ``logit`` for another metric, of its place in the range; empty for its own.
+        errors: steps that are wrong in the reference, of a metric that is about them.
         why: why there is no value, if there is none.
     """
 
     value: float
     without: FloatArray
-    rests: BoolArray
+    clusters: NDArray[np.intp]
     videos: BoolArray
     unit: str = "video"
     fixed: tuple[str, ...] = ()
     range: tuple[float, float] = (-math.inf, math.inf)
     share: bool = False
-    fisher: bool = False
+    scale: str = ""
+    errors: float = math.inf
     why: str = Reason.UNDEFINED
 
     def __sub__(self, other: Jackknifed) -> Jackknifed:
@@ -67,29 +79,47 @@ class Jackknifed:
         )
 
     @property
+    def sizes(self) -> FloatArray:
+        """Videos that it rests on in each cluster, ``float[C]``."""
+        return np.bincount(self.clusters[self.videos], minlength=len(self.without)).astype(np.float64)
+
+    @property
+    def rests(self) -> BoolArray:
+        """Clusters that hold such a video, ``bool[C]``."""
+        return np.greater(self.sizes, 0)
+
+    @property
     def stderr(self) -> float:
         """Standard error on the value's own scale; NaN below two clusters or where a value without one is undefined."""
         return _stderr(self.without[self.rests])
 
     def estimate(self, *, tested: bool = False) -> Estimate:
         """The value with its interval, and with the p of "it is 0" if it is a difference that is ``tested``."""
-        n, clusters = int(self.videos.sum()), int(self.rests.sum())
-        flags = tuple(Flag(f"these-{unit}s") for unit in self.fixed) + (
-            (Flag.FEW_VIDEOS,) if 0 < n < FEW_VIDEOS else ()
-        )
-        found = Estimate(None, n=n, clusters=clusters, unit=self.unit, flags=flags)
+        sizes = self.sizes
+        n, clusters = int(sizes.sum()), int(self.rests.sum())
+        effective = float(n**2 / (sizes**2).sum()) if n else 0.0
+        few = {
+            Flag.FEW_VIDEOS: n < FEW_VIDEOS,
+            Flag.FEW_CLUSTERS: effective < FEW_CLUSTERS and self.unit != "video",
+            Flag.FEW_ERRORS: self.errors < FEW_ERRORS,
+        }
+        flags = [Flag(f"these-{unit}s") for unit in self.fixed] + [flag for flag in few if few[flag] and n]
+        degrees = max(effective - 1, 0.0)
+        found = Estimate(None, n=n, clusters=clusters, degrees=degrees, unit=self.unit, flags=tuple(flags))
         if math.isnan(self.value):
             return replace(found, why=self.why)
         found, stderr = replace(found, value=self.value), self.stderr
-        degrees, known = clusters - 1, not math.isnan(stderr)
+        known = not math.isnan(stderr)
         found = replace(found, stderr=stderr if known else None)
         if clusters < FEWEST:
             return replace(found, why=Reason.FEW_CLUSTERS)
+        if effective < FEWEST_EFFECTIVE:
+            return replace(found, why=Reason.UNEVEN_CLUSTERS)
         if not known:
             return replace(found, why=Reason.UNDEFINED_WITHOUT_ONE)
-        low, high = self._ends(stderr, degrees, n)
+        low, high = self._ends(stderr, degrees, clusters)
         if math.isnan(low):
-            perfect = stderr > NOISE or (self.fisher and abs(self.value) == 1)
+            perfect = stderr > NOISE or (self.scale == "fisher" and abs(self.value) == 1)
             sure = tested and not perfect and clusters >= FEWEST_ALIKE and abs(self.value) > NOISE
             # each of c clusters shows the same difference: the sign test's p
             p = 2 * 0.5**clusters if sure else None
@@ -97,20 +127,28 @@ class Jackknifed:
         low, high = max(low, self.range[0]), min(high, self.range[1])
         return replace(found, low=low, high=high, p=2 * p_of_t(abs(self.value) / stderr, degrees) if tested else None)
 
-    def _ends(self, stderr: float, degrees: int, n: int) -> tuple[float, float]:
+    def _ends(self, stderr: float, degrees: float, clusters: int) -> tuple[float, float]:
         """Ends of the interval; NaN where nothing varies."""
         if stderr <= NOISE:
-            three = 3 / (degrees + 1)  # the rule of three: none of c independent clusters had it
+            three = 3 / clusters  # the rule of three: none of c independent clusters had it
             bounds = {0.0: (0.0, three), 1.0: (1 - three, 1.0)} if self.share else {}
             return bounds.get(self.value, (math.nan, math.nan))
         reach = quantile_of_t((1 + LEVEL) / 2, degrees)
-        if not self.fisher:
+        low, high = self.range
+        if self.scale == "logit" and low < self.value < high:
+            from scipy.special import expit, logit
+
+            width = high - low
+            middle = logit((self.value - low) / width)
+            reach *= stderr * width / ((self.value - low) * (high - self.value))
+            return low + width * float(expit(middle - reach)), low + width * float(expit(middle + reach))
+        if self.scale != "fisher":
             return self.value - reach * stderr, self.value + reach * stderr
         with np.errstate(divide="ignore", invalid="ignore"):
             z, spread = np.arctanh(self.value), _stderr(np.arctanh(self.without[self.rests]))
         if not np.isfinite(z + spread):
             return math.nan, math.nan
-        reach *= max(float(spread), 1 / math.sqrt(n - 3))
+        reach *= max(float(spread), 1 / math.sqrt(int(self.videos.sum()) - 3))
         return math.tanh(z - reach), math.tanh(z + reach)
 
 
@@ -134,9 +172,7 @@ def jackknifed(
     **how: object,
 ) -> Jackknifed:
     """A value of a matrix whose videos ``counts`` (``bool[V]``) it rests on, in ``clusters``, ``intp[V]``."""
-    rests = np.zeros(len(without), np.bool_)
-    rests[clusters[counts]] = True
-    return Jackknifed(value, without, rests, counts, matrix.unit, matrix.fixed, **how)  # type: ignore[arg-type]
+    return Jackknifed(value, without, clusters, counts, matrix.unit, matrix.fixed, **how)  # type: ignore[arg-type]
 
 
 def cluster_numbers(matrix: ScoreMatrix) -> NDArray[np.intp]:
@@ -205,9 +241,9 @@ def combine(
     return Jackknifed(
         _number(value),
         np.where(np.isfinite(without), without, np.nan),
-        np.logical_or.reduce([part.rests for part in parts]),
+        first.clusters,
         np.logical_or.reduce([part.videos for part in parts]),
-        first.unit, first.fixed, bounds,
+        first.unit, first.fixed, bounds, errors=min(part.errors for part in parts),
         why=undefined[0] if undefined else why or Reason.UNDEFINED,
     )  # fmt: skip
 
@@ -228,6 +264,7 @@ class Counted:
         function: ``float[..., K]`` to ``float[...]``, NaN where it is undefined.
         why: reason why it is undefined, given the summed counts ``float[K]``.
         range: smallest and largest value; ``share``: as in :class:`Jackknifed`.
+        of_errors: it is about steps that are wrong: few of these are few data.
     """
 
     counts: Callable[[ScoreMatrix], FloatArray]
@@ -235,6 +272,7 @@ class Counted:
     why: Callable[[FloatArray], str] = field(default=lambda sums: Reason.UNDEFINED)
     range: tuple[float, float] = (-1.0, 1.0)
     share: bool = False
+    of_errors: bool = False
 
     def jackknife(self, matrix: ScoreMatrix) -> Jackknifed:
         """The value and those without each cluster, of one sum over the videos."""
@@ -248,8 +286,19 @@ class Counted:
             # a share rests on the videos that have its denominator
             rests = ~np.isnan(self.function(counts)) if self.share else counts.any(axis=1)
         why = self.why(whole) if math.isnan(value) else ""
-        how = {"range": self.range, "share": self.share, "why": why}
+        how = {
+            "range": self.range,
+            "share": self.share,
+            "why": why,
+            "scale": "logit" if np.isfinite(self.range).all() else "",
+        }
+        how |= {"errors": wrong_steps(matrix)} if self.of_errors else {}
         return jackknifed(matrix, value, without, rests, clusters, **how)  # type: ignore[arg-type]
+
+
+def wrong_steps(matrix: ScoreMatrix) -> int:
+    """Number of the known steps that are wrong in the reference."""
+    return int((matrix.reference_wrong & matrix.counted & matrix.answered).sum())
 
 
 def _stderr(without: FloatArray) -> float:
@@ -260,14 +309,14 @@ def _stderr(without: FloatArray) -> float:
     return float(np.sqrt((c - 1) / c * ((without - without.mean()) ** 2).sum()))
 
 
-def quantile_of_t(share: float, degrees: int) -> float:
+def quantile_of_t(share: float, degrees: float) -> float:
     """Quantile of Student's t."""
     from scipy.special import stdtrit  # not at import time: slow
 
     return float(stdtrit(degrees, share))
 
 
-def p_of_t(t: float, degrees: int) -> float:
+def p_of_t(t: float, degrees: float) -> float:
     """One-sided p of Student's t: the chance of one as large or larger."""
     from scipy.special import stdtr
 

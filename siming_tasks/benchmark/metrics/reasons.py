@@ -20,6 +20,7 @@ class Reason(_Code):
 
     # a value, but no interval
     FEW_CLUSTERS = "few-clusters"
+    UNEVEN_CLUSTERS = "uneven-clusters"
     UNDEFINED_WITHOUT_ONE = "undefined-without-one"
     PERFECT_CORRELATION = "perfect-correlation"
     NO_VARIATION = "no-variation"
@@ -50,6 +51,8 @@ class Flag(_Code):
     """Limits of an estimate."""
 
     FEW_VIDEOS = "few-videos"
+    FEW_CLUSTERS = "few-clusters"
+    FEW_ERRORS = "few-errors"
     NOT_COMPARABLE = "not-comparable"
     THESE_SITES = "these-sites"
     THESE_STUDENTS = "these-students"

@@ -10,8 +10,10 @@ POWER = 0.8
 """Power at which an effect is called detectable."""
 FEWEST = 5
 """Clusters below which there is neither an interval nor a test; a larger unit of which there are fewer is fixed."""
-FEW_VIDEOS = 20
-"""Videos below which a number is marked ``few videos``: intervals of so few hold the truth in 90 to 98 % of studies."""
+FEWEST_EFFECTIVE = 4
+"""The same of effective clusters: clusters of n videos each count as (sum of n) squared / sum of n squared."""
+FEW_VIDEOS, FEW_CLUSTERS, FEW_ERRORS = 20, 7, 20
+"""Videos, effective clusters, and steps that are wrong in the reference, below which a number is marked as of few."""
 FEWEST_ALIKE = 6
 """Clusters below which a difference that is the same without any of them is not tested: 2 / 2**6 is below .05."""
 NOISE = 1e-9

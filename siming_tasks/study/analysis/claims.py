@@ -46,7 +46,7 @@ def claim_of(found: Estimate, margin: float | None = None) -> Claim:
     p_margin = None
     if margin is not None and found.stderr is not None and found.stderr > NOISE:
         sides = [(margin + sign * found.value) / found.stderr for sign in (1, -1)]
-        p_margin = max(p_of_t(lead, found.clusters - 1) for lead in sides)
+        p_margin = max(p_of_t(lead, found.degrees) for lead in sides)
         if p_margin <= ALPHA:
             return Claim("as good", found, p_margin=p_margin)
     p = found.p if found.p_holm is None else found.p_holm

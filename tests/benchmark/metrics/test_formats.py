@@ -21,7 +21,7 @@ def test_abstention(matrix):
     reference[:5, 0], said[:4, 0] = 1, 1  # nine of ten right
     reference[3, 1], said[:4, 1] = 0, nan
     often = abstention(matrix(reference, said), np.arange(20).reshape(10, 2) > 0).one(metric="abstained")
-    assert (often.value, often.high) == (19 / 20, 1) and often.low < 0.95  # cut to what a share can be
+    assert often.value == 19 / 20 and 0 < often.low < 0.95 < often.high < 1  # within what a share can be
     rows = abstention(matrix(reference, said), np.isnan(said))
     assert rows.one(metric="abstained").value == 0.2
     assert rows.one(metric="accuracy").value == 15 / 16
@@ -48,7 +48,7 @@ def test_evidence(matrix):
     for often, seldom in (((10, 20), (10, 15)), ((30, 40), (15, 25))):
         claims = {(v, 0): [often if v else seldom] for v in range(6)}
         row = evidence(six, claims, span, np.full(6, 50.0)).one(metric="iou")
-        assert (row.low, row.high).count(1.0 if often[0] == 10 else 0.0) == 1  # cut to what an IoU can be
+        assert 0 < row.low < row.value < row.high < 1  # within what an IoU can be
     none = evidence(made, {}, np.full((2, 2, 2), nan), np.array([50.0, 50]))
     assert {row.value for row in none} == {None} and all(row.why for row in none)
 

@@ -86,7 +86,7 @@ def test_below_five_clusters_there_is_no_interval(exams):
         row = jackknife(statistic(key), made).estimate()
         assert row.value is not None and row.stderr is not None and row.low is row.high is None
         assert row.why == "few-clusters"
-        assert row.flags == ("these-sites", "few-videos") and len(notes(row)) == 3
+        assert row.flags == ("these-sites", "few-videos", "few-clusters") and len(notes(row)) == 4
     assert difference(statistic("qwk"), made, made.predicting(made.reference)).p is None
 
 
@@ -106,12 +106,34 @@ def test_a_perfect_correlation_has_no_interval(matrix):
         assert (row.value, row.low) == (1, None)
 
 
-def test_ends_are_cut_to_the_range(matrix):
-    """Two wrong steps in 30 videos: without the cut MCC would be up to 1.30."""
+def test_ends_lie_within_the_range(matrix):
+    """Three wrong steps in 30 videos: MCC would be up to 1.30; in -1 to 1 logit is Fisher's z."""
     reference, said = np.full((30, 3), 3.0), np.zeros((30, 3))
     reference[[3, 9, 12], 0], said[[3, 9], 0] = 0, 1
     row = jackknife(statistic("mcc"), matrix(reference, said, answer="error")).estimate()
-    assert row.high == 1 and 0 < row.low < row.value < 1 and row.flags == ()
+    reach = stats.t.ppf(0.975, 29) * row.stderr / (1 - row.value**2)
+    assert (row.low, row.high) == pytest.approx(tuple(np.tanh(np.arctanh(row.value) + np.array([-reach, reach]))))
+    assert row.flags == ("few-errors",) and row.value + reach * (1 - row.value**2) > 1.3
+    lead = difference(statistic("mcc"), (made := matrix(reference, said, answer="error")), made.predicting(1 - said))
+    assert lead.high == 2  # of a difference the ends are cut
+
+
+@pytest.mark.parametrize(("sizes", "why", "degrees", "flagged"), [
+    ((4,) * 8, "", 7, False),
+    ((2, 2, 3, 4, 6, 9, 14, 20), "", 60**2 / 746 - 1, True),
+    ((1, 1, 1, 1, 20), "uneven-clusters", 24**2 / 404 - 1, True),
+])  # fmt: skip
+def test_uneven_clusters_count_as_fewer(exams, sizes, why, degrees, flagged):
+    """The sum of sizes squared over the sum of their squares; where it is below four there is no test either."""
+    made = exams(np.random.default_rng(3), videos=sum(sizes), answer="error")
+    made = replace(made, unit="student", clusters=tuple(np.repeat([*"abcdefgh"], (*sizes, *[0] * (8 - len(sizes))))))
+    row = jackknife(statistic("mcc"), made).estimate()
+    assert (row.why, row.degrees) == (why, pytest.approx(degrees)) and ("few-clusters" in row.flags) == flagged
+    lead = difference(statistic("mcc"), made, made.predicting(1 - made.predicted))
+    assert (lead.p is None) == bool(why)
+    if not why:
+        assert lead.p == pytest.approx(2 * stats.t.sf(abs(lead.value) / lead.stderr, degrees))
+        assert lead.high - lead.value == pytest.approx(stats.t.ppf(0.975, degrees) * lead.stderr)
 
 
 @pytest.mark.parametrize(("called", "low"), [(20, 1 - 3 / 20), (6, 1 - 3 / 6), (4, None)])

@@ -61,17 +61,19 @@ def check_jackknife(
 ) -> None:
     """Assert that an estimate is a function of the kept videos' places, with its jackknife error and t interval.
 
-    ``least``: smallest possible value; where it is given, 1 is the largest.
+    ``least``: smallest possible value; where it is given, 1 is the largest, and the interval is on the logit between.
     """
     names = np.arange(clusters) if isinstance(clusters, int) else np.asarray(clusters)
-    everything, different = np.arange(len(names)), np.unique(names)
+    everything, (different, sizes) = np.arange(len(names)), np.unique(names, return_counts=True)
     value, c = function(everything), len(different)
     without = np.array([function(everything[names != name]) for name in different])
     error = float(np.sqrt((c - 1) / c * ((without - without.mean()) ** 2).sum()))
-    most = 1.0 if least > -np.inf else np.inf
-    reach = stats.t.ppf(0.975, c - 1) * error
+    reach = stats.t.ppf(0.975, sizes.sum() ** 2 / (sizes**2).sum() - 1) * error
+    ends = value - reach, value + reach
+    if least > -np.inf:
+        place, width = (value - least) / (1 - least), 1 - least
+        odds, factor = place / (1 - place), np.exp(reach / width / (place * (1 - place)))
+        ends = least + width * odds / (odds + factor), least + width * odds / (odds + 1 / factor)
     assert (found.value, found.stderr) == pytest.approx((value, error), abs=1e-8), found
-    assert (found.low, found.high) == pytest.approx((max(value - reach, least), min(value + reach, most)), abs=1e-7), (
-        found
-    )
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-7), found
     assert found.clusters == c

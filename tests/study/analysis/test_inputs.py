@@ -115,4 +115,4 @@ def test_the_interval_is_over_the_clusters_of_the_pairs():
     pairs = [{**PAIRS[0], "video_a": f"v{2 * i:05d}", "video_b": f"v{2 * i + 1:05d}"} for i in range(30)]
     students = [f"s{i // 4:02d}" for i in range(60)]
     matrix = exams(truth, said, clusters=tuple(students), unit="performance")
-    check_jackknife(minimal_pairs(matrix, pairs).one(metric="moved"), lambda kept: hit[kept].mean(), students[::2])
+    check_jackknife(minimal_pairs(matrix, pairs).one(metric="moved"), lambda kept: hit[kept].mean(), students[::2], 0)
