@@ -65,6 +65,11 @@ def clusters_of(exams: Exams, unit: UnitChoice = "auto") -> Clusters:
     return Clusters(chosen, _names(chosen, levels[chosen], ties[chosen]), fixed)
 
 
+def performances_of(exams: Exams) -> dict[str, str]:
+    """By video, the first video of the same performance."""
+    return tied_together([video.video_id for video in exams.videos], [_ties(exams)["performance"]])
+
+
 def _ties(exams: Exams) -> dict[Unit, dict[str, list[_Key]]]:
     """By unit and video, what ties it to others; an empty dictionary for a unit that no video states."""
     files: dict[str, list[str]] = {}

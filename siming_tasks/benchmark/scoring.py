@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from siming_tasks.benchmark.clusters import clusters_of
+from siming_tasks.benchmark.clusters import clusters_of, performances_of
 from siming_tasks.benchmark.exams import Exams
 from siming_tasks.benchmark.metrics import Rows, ScoreMatrix, evaluate
 from siming_tasks.benchmark.record import Record, distinct_records
@@ -126,10 +126,26 @@ def build_score_matrix(
         spans=spans[kept],
         durations=np.array([video.duration for video in exams.videos])[kept],
         sites=sites if any(sites) else (),
+        columns=stated_columns(exams, names),
         clusters=tuple(clusters.names[name] for name in names),
         unit=clusters.unit,
         fixed=clusters.fixed,
     )
+
+
+def stated_columns(exams: Exams, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Columns that the exams state of these videos besides labels, times and sites; ``performance`` is always one.
+
+    A split is a plan of the study and nothing that a judge could see.
+    """
+    stated = [exams.video(name).extra for name in names]
+    found = {}
+    for key in dict.fromkeys(key for each in stated for key in each if key not in ("split", "performance")):
+        values = [each.get(key) for each in stated]
+        if all(value is None or isinstance(value, str | int | float) for value in values):
+            found[key] = tuple("" if value is None else str(value) for value in values)
+    performances = performances_of(exams)
+    return found | {"performance": tuple(performances[name] for name in names)}
 
 
 def build_reference_matrix(

@@ -51,6 +51,7 @@ def compare(
     from siming_tasks.common.sanitize import literal
     from siming_tasks.study.analysis.compare_runs import common_settings, compare_settings
     from siming_tasks.study.analysis.inputs import run_inputs
+    from siming_tasks.study.analysis.verdicts import four_answers
     from siming_tasks.study.report.row_tables import row_section
     from siming_tasks.study.results.discovery import find_runs
     from siming_tasks.study.results.run import read_run
@@ -67,7 +68,8 @@ def compare(
     alone = len(runs) == 1 and inputs  # one run's controls beside its own plain tasks
     shared = [] if alone else common_settings(runs, setting or None)
     study = compare_settings(runs, shared, options, allow=allow, against=against, margin=margin)
-    parts = {name: part.to_json() for name, part in study.settings.items()}
+    parts = {name: part.to_json() | {"answers": [each.to_json() for each in four_answers(part)]}
+             for name, part in study.settings.items()}  # fmt: skip
     found = origin(dataset) | {"settings": parts, "not_compared": dict(study.refused)}
     if inputs:
         found["inputs"] = [
@@ -80,14 +82,32 @@ def compare(
     for (run, name), rows in inputs.items():
         heading = f"## Inputs of {literal(run)}: {name} on {title(dataset)}"
         printed += [heading, *row_section(rows, reference=options.rater)]
+    printed += [_four(part) for part in study.settings.values()]
     answer(as_json, found, printed)
+
+
+def _four(part: Comparison) -> Any:
+    """The four answers about every judge, as a table."""
+    from siming_tasks.study.analysis.verdicts import four_answers
+    from siming_tasks.study.report.row_tables import number
+    from siming_tasks.study.report.table import Name, Table
+
+    lines = []
+    for each in four_answers(part):
+        sees = f"{each.sees_video}, over {each.rival}" if each.rival else each.sees_video
+        cite = ", ".join(each.cite) or ("nothing (SYNTHETIC)" if part.facts.get("synthetic") else "nothing")
+        beside = [each.physicians or None, number(each.beside, signed=True)] if part.physicians else []
+        lines.append([Name(each.run), each.leads, Name(sees), number(each.lead, signed=True), *beside, cite])
+    beside = ["beside the physicians", "difference"] if part.physicians else []
+    heads = ["run", "leader or tie", "saw the video", "by", *beside, "may be cited for"]
+    return Table(heads, lines, left=(0, 1, 2, 4, len(heads) - 1), caption=f"Four answers in {part.setting}.")
 
 
 def _section(part: Comparison, reference: str) -> Section:
     """Ranks, every table, and what each judge is beside the physicians and the no-video baselines."""
     from siming_tasks.common.sanitize import literal
-    from siming_tasks.study.analysis.comparison import no_video_sentence
     from siming_tasks.study.analysis.physicians import physician_sentence
+    from siming_tasks.study.analysis.verdicts import no_video_sentence
     from siming_tasks.study.report.row_tables import number, row_section
     from siming_tasks.study.report.table import Name, Table
 

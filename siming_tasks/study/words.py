@@ -44,9 +44,14 @@ WORDS: Mapping[str, str] = {
     "cannot tell": "The test cannot tell here: {judges}, without any video, passes it too (margin {margin}).",
     "copy": "Its answers are the points of {physician}, who is left out.",
     # ... of the no-video baselines
-    "beats": "{judges} better with the reference than each of the {tried} no-video baselines tried here{others}.",
+    "beats": "{judges} better with the reference than each of the {tried} no-video baselines tried "
+    "here{others}{columns}.",
     "beats none": "It is not shown that {judges} agrees better with the reference than each of the {tried} no-video "
-    "baselines tried here{lead}.",
+    "baselines tried here{lead}{columns}.",
+    "columns": "; they know, column by column, {columns}",
+    "student column": "the same student's other exams",
+    "leak": "The column {column} alone tells which steps are wrong (AUROC {area:.2f}): it leaks the labels and is no "
+    "baseline.",
     "never tested": "{judge} is not tested against the no-video baselines: {why}.",
     # the comparison
     "band": "green: inter-physician agreement",
@@ -54,7 +59,7 @@ WORDS: Mapping[str, str] = {
     "missing": "A missing answer counts as full points or as “correct”.",
     "rank": "The rank, and the ranks that chance leaves open.",
     "with each": "Agreement with each physician, averaged.",
-    "over": "The judge minus the no-video baseline over which its lead is least sure.",
+    "over": "The judge minus the no-video baseline whose test decides; that one's answers are taken as given.",
     "than": "Ranked judges that it is better than, beyond chance.",
     "answered": "Share of the asked steps that have an answer.",
     "detectable": "A difference of {value} would have been found in four of five such studies.",
@@ -118,6 +123,7 @@ REASONS: Mapping[str, str] = {
     Reason.EQUAL_REFERENCE_TOTALS: "Undefined (0/0): every total by the reference is the same.",
     Reason.EQUAL_JUDGE_TOTALS: "Undefined (0/0): every total by the judge is the same.",
     Reason.EQUAL_TOTALS: "Undefined (0/0): every total by the reference and by the judge is the same.",
+    Reason.LEARNT: "It is learnt from these labels: no interval of its own.",
     Reason.SAME_TOTAL_BY_DESIGN: "It gives every video the same total; only the labels left out differ.",
     Reason.NOT_SHUFFLED: "No step has both a reference and an answer, or all of them are alike.",
     Reason.NO_SPAN_ANSWERED: "No step with a span was answered.",

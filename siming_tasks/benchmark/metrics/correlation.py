@@ -44,7 +44,7 @@ def leave_out(x: FloatArray, y: FloatArray, groups: NDArray[np.intp], *, ranks: 
     x, y, groups = x[kept], y[kept], groups[kept]
     if len(x) < 3:
         return np.nan, np.full(number, np.nan)
-    sides = (_ranks(x), _ranks(y)) if ranks else (x, y)
+    sides = (average_ranks(x), average_ranks(y)) if ranks else (x, y)
     each, moments = _moments(*(side - side.mean() for side in sides)), np.zeros((number, 6))
     value = float(_of_moments(each.sum(axis=0)))
     if ranks:
@@ -75,7 +75,7 @@ def _spearman_without(x: FloatArray, y: FloatArray, groups: NDArray[np.intp], nu
 
     A video's average rank falls by one for each left-out video below it and by a half for each that equals it.
     """
-    ranks = np.stack([_ranks(x), _ranks(y)])
+    ranks = np.stack([average_ranks(x), average_ranks(y)])
     codes = [np.unique(side, return_inverse=True)[1] for side in (x, y)]
     middle, without = (len(x) + 1) / 2, np.empty(number)
     block = max(1, _CELLS // len(x))
@@ -95,7 +95,7 @@ def _spearman_without(x: FloatArray, y: FloatArray, groups: NDArray[np.intp], nu
     return without
 
 
-def _ranks(values: FloatArray) -> FloatArray:
+def average_ranks(values: FloatArray) -> FloatArray:
     """Average ranks from 1, ``float64[n]``."""
     _, place, sizes = np.unique(values, return_inverse=True, return_counts=True)
     ranks: FloatArray = (np.cumsum(sizes) - (sizes - 1) / 2)[place]

@@ -1,4 +1,4 @@
-"""No-video baselines: constants, what each step usually gets, shuffled answers, and a stop-watch.
+"""No-video baselines: constants, what each step usually gets, also within stated columns, shuffles, a stop-watch.
 
 A judge that agrees no better than the best of them has shown nothing. What needs labels takes those of other clusters
 alone, so that none of them knows the exam that it judges.
@@ -6,7 +6,9 @@ alone, so that none of them knows the exam that it judges.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
 from siming_tasks.benchmark.metrics.classification import Positive, ratio
+from siming_tasks.benchmark.metrics.correlation import average_ranks
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, cluster_numbers, jackknifed
 from siming_tasks.benchmark.metrics.labels import ordinal_labels
 from siming_tasks.benchmark.metrics.reasons import Reason
@@ -23,6 +26,9 @@ from siming_tasks.common.choices import LabelMapping
 
 TREES, LEAF, MOST_CELLS = 200, 5, 10_000
 """Trees of the clock, the fewest steps in a leaf, and the most steps that it learns from."""
+LEAST_CLUSTERS, MOST_VALUES, LEAK = 3, 20, 0.9
+"""Clusters that a value of a column must be in for a prior within it, most such values, and the area under the ROC
+curve above which a column is a label in disguise."""
 
 
 def always_correct(matrix: ScoreMatrix) -> FloatArray:
@@ -70,9 +76,71 @@ def step_prior(matrix: ScoreMatrix, *, within: Sequence[str] = ()) -> FloatArray
     return _answers(matrix, given[code])
 
 
-def site_step_prior(matrix: ScoreMatrix) -> FloatArray:
-    """The same from the labels of the other clusters of the same site: a still frame may tell the site."""
-    return step_prior(matrix, within=matrix.sites)
+def prior_within(matrix: ScoreMatrix, column: str) -> FloatArray:
+    """The step prior among the other clusters with the same value of a column, such as the site or the year.
+
+    Values with fewer than :data:`LEAST_CLUSTERS` clusters have the step prior. Of a student it knows the labels of his
+    other performances, though they are of his cluster.
+    """
+    plain, values = step_prior(matrix), _columns(matrix)[column]
+    if column == "student":
+        performances = matrix.columns.get("performance", matrix.video_ids)
+        own = step_prior(replace(matrix, clusters=performances, unit="performance"), within=values)
+        return np.where(np.isnan(own), plain, own)
+    within = np.isin(values, _frequent(matrix, column))[:, None]
+    return np.where(within, step_prior(matrix, within=values), plain)
+
+
+def _columns(matrix: ScoreMatrix) -> dict[str, tuple[str, ...]]:
+    """Values of what the data state of each video, by column."""
+    return ({"site": matrix.sites} if matrix.sites else {}) | dict(matrix.columns)
+
+
+def _frequent(matrix: ScoreMatrix, column: str) -> list[str]:
+    """Values of a column that are in enough clusters; none if these are not 2 to 20."""
+    pairs = {*zip(_columns(matrix)[column], matrix.clusters, strict=True)}
+    often = Counter(value for value, _ in pairs)
+    values = sorted(value for value in often if often[value] >= LEAST_CLUSTERS)
+    return values if 2 <= len(values) <= MOST_VALUES else []
+
+
+def stated_columns(matrix: ScoreMatrix) -> tuple[list[str], dict[str, float]]:
+    """Columns within which there is a prior; and those that are labels in disguise, with the area of their prior.
+
+    A column is left out if how often a step goes wrong in the other clusters with the same value tells what goes wrong
+    with an area under the ROC curve above :data:`LEAK`, and the same without the column does not.
+    """
+    used, leaks = [], dict[str, float]()
+    usual = _area(matrix, ("",) * len(matrix.video_ids))
+    for column, values in _columns(matrix).items():
+        named = Counter(value for value in values if value)
+        if column == "student" and max(named.values(), default=0) > 1 and len(named) > 1:
+            used.append(column)
+        elif column not in ("student", "performance") and _frequent(matrix, column):
+            area = _area(matrix, values)
+            if area > LEAK >= usual:
+                leaks[column] = area
+            else:
+                used.append(column)
+    return used, leaks
+
+
+def _area(matrix: ScoreMatrix, values: Sequence[str]) -> float:
+    """Area under the ROC curve of how often a step is wrong in the other clusters with the same value."""
+    known, wrong = matrix.counted, matrix.reference_wrong & matrix.counted
+    value = np.unique(np.asarray(values), return_inverse=True)[1]
+    pair = np.unique(np.stack([value, cluster_numbers(matrix)], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    sums: list[FloatArray] = []
+    for cells in (wrong, known):
+        of_value, of_pair = (np.zeros((int(code.max()) + 1, cells.shape[1])) for code in (value, pair))
+        np.add.at(of_value, value, cells)
+        np.add.at(of_pair, pair, cells)
+        sums.append(of_value[value] - of_pair[pair])
+    rate = ratio(*sums)
+    there = known & ~np.isnan(rate)
+    ranks, bad = average_ranks(rate[there].round(9)), wrong[there]
+    ones, zeros = int(bad.sum()), int((~bad).sum())
+    return float((ranks[bad].sum() - ones * (ones + 1) / 2) / (ones * zeros)) if ones and zeros else 0.5
 
 
 def clock(matrix: ScoreMatrix) -> FloatArray:
@@ -174,26 +242,24 @@ JUDGES: Mapping[str, tuple[Callable[[ScoreMatrix], FloatArray], str]] = {
     "always-correct": (always_correct, 'full points (or "correct") for every step'),
     "always-failed": (always_failed, 'no points (or "wrong") for any step'),
     "step-prior": (step_prior, "what each step usually gets in the other videos"),
-    "site-step-prior": (site_step_prior, "what each step usually gets in the other videos of the same site"),
     "clock": (clock, "what the seconds of steps, pauses and video tell, learnt from the other videos"),
 }
-"""Judges that need no run: their answers to the questions of a matrix, and the same in words."""
-
-SAME_TOTAL = ("step-prior", "site-step-prior")
-"""Judges that give every video the same total but for the labels left out: a correlation of them means nothing."""
-
+"""Judges that need no run and no stated column: their answers to the questions of a matrix, and the same in words."""
+WITHIN = "step-prior-within-"
+"""Names of the priors within a stated column begin with this."""
+CONSTANT = ("always-correct", "always-failed")
+"""Judges that learn nothing."""
 SHUFFLED = "shuffled-answers"
 """Name of the judge's own answers, given to other videos of the same site."""
 
 
 def no_video_baselines(matrix: ScoreMatrix) -> dict[str, ScoreMatrix]:
     """Answers of every judge that can judge these data, with full points (or "correct") where one knows nothing."""
-    needs = {
-        "site-step-prior": len(set(matrix.sites)) > 1,
-        "clock": matrix.spans is not None or matrix.durations is not None,
-    }
-    made = {name: matrix.predicting(judge(matrix)) for name, (judge, _) in JUDGES.items() if needs.get(name, True)}
-    return {name: judge.imputed() for name, judge in made.items() if judge.answered.any()}
+    timed = matrix.spans is not None or matrix.durations is not None
+    made = {name: judge(matrix) for name, (judge, _) in JUDGES.items() if timed or name != "clock"}
+    made |= {f"{WITHIN}{column}": prior_within(matrix, column) for column in stated_columns(matrix)[0]}
+    judges = {name: matrix.predicting(answers) for name, answers in made.items()}
+    return {name: judge.imputed() for name, judge in judges.items() if judge.answered.any()}
 
 
 def shuffled_answers(

@@ -40,6 +40,7 @@ class Reason(_Code):
     EQUAL_REFERENCE_TOTALS = "equal-reference-totals"
     EQUAL_JUDGE_TOTALS = "equal-judge-totals"
     EQUAL_TOTALS = "equal-totals"
+    LEARNT = "learnt"
     SAME_TOTAL_BY_DESIGN = "same-total-by-design"
     NOT_SHUFFLED = "not-shuffled"
     NO_SPAN_ANSWERED = "no-span-answered"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class ScoreMatrix(ShortRepr):
             where unknown or where the setting does not show them. None: unknown.
         durations: of each video in seconds, ``float[V]``; None: unknown.
         sites: the site of each video, V names; empty where none is stated. No-video baselines know it too.
+        columns: what else the data state of each video (year, examiner, student), V values by the column's name; empty
+            where one states nothing. No-video baselines know these too.
         clusters: the name of each video's cluster, V names; the videos' own ids where the unit is the video. Videos of
             one cluster share a performance, a student or a site and are not independent: they are left out together.
         unit: what a cluster is: ``"video"``, ``"performance"``, ``"student"`` or ``"site"``.
@@ -71,6 +73,7 @@ class ScoreMatrix(ShortRepr):
     spans: FloatArray | None = None
     durations: FloatArray | None = None
     sites: tuple[str, ...] = ()
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     clusters: tuple[str, ...] = ()
     unit: Unit = "video"
     fixed: tuple[Unit, ...] = ()
@@ -109,8 +112,10 @@ class ScoreMatrix(ShortRepr):
         if len(self.clusters) != len(self.video_ids):
             many = f"{len(self.clusters)} clusters for {len(self.video_ids)} videos"
             raise DataError(f"ScoreMatrix: {many}; give the name of one for each video.")
-        if len(self.sites) not in (0, len(self.video_ids)):
-            raise DataError(f"ScoreMatrix: {len(self.sites)} sites for {len(self.video_ids)} videos; give all or none.")
+        for name, values in {"sites": self.sites, **self.columns}.items():
+            if len(values) not in (0, len(self.video_ids)):
+                many = f"{len(values)} {name} for {len(self.video_ids)} videos"
+                raise DataError(f"ScoreMatrix: {many}; give all or none.")
         v, s = len(self.video_ids), len(self.step_ids)
         shapes = {"max_score": (s,), **dict.fromkeys(_ARRAYS, (v, s)), "spans": (v, s, 2), "durations": (v,)}
         for name, shape in shapes.items():
@@ -181,7 +186,8 @@ class ScoreMatrix(ShortRepr):
             for name in ("video_ids", "clusters", "sites")
             if (side := getattr(self, name))
         }
-        return replace(self, **kept)
+        columns = {name: tuple(side[i] for i in index) for name, side in self.columns.items()}
+        return replace(self, columns=columns, **kept)
 
     def subset(self, steps: Iterable[str]) -> ScoreMatrix:
         """These steps only, in this order; DataError for a step that the panel lacks."""

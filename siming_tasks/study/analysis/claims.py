@@ -55,17 +55,18 @@ def claim_of(found: Estimate, margin: float | None = None) -> Claim:
 
 
 def least_sure(leads: Mapping[str, Estimate]) -> str:
-    """Name of the lead that decides whether all are above 0: the one with the lowest lower end.
+    """Name of the lead that decides whether all are above 0.
 
-    One that cannot be tested is the least sure of all; one that no cluster changes is as sure as its value.
+    The first of those that are not above 0, else of those that cannot be tested, else of all: by the lower end, or by
+    the value of one that no cluster changes.
     """
 
-    def bound(lead: Estimate) -> float:
-        if lead.low is not None:
-            return lead.low
-        return (lead.value or 0.0) if lead.why == Reason.NO_VARIATION else float("-inf")
+    def place(lead: Estimate) -> tuple[int, float]:
+        above = all_above_0([lead])
+        value = (lead.value or 0.0) if lead.why == Reason.NO_VARIATION else float("-inf")
+        return {False: 0, None: 1, True: 2}[above], value if lead.low is None else lead.low
 
-    return min(leads, key=lambda name: bound(leads[name]))
+    return min(leads, key=lambda name: place(leads[name]))
 
 
 def all_above_0(leads: Iterable[Estimate]) -> bool | None:

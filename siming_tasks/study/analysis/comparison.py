@@ -13,7 +13,13 @@ from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, headli
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.evaluate import ANSWERED, RANKED, flagged
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, holm, jackknife, quantile_of_t
-from siming_tasks.benchmark.metrics.no_video import SAME_TOTAL, SHUFFLED, no_video_baselines, shuffled_answers
+from siming_tasks.benchmark.metrics.no_video import (
+    CONSTANT,
+    SHUFFLED,
+    no_video_baselines,
+    shuffled_answers,
+    stated_columns,
+)
 from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE, LEVEL, MARGIN, NOISE, POWER
@@ -48,8 +54,8 @@ TABLES: Mapping[str, TableText] = {
     ),
     OVER_NO_VIDEO: TableText(
         "Lead over the no-video baselines",
-        "Each judge minus the no-video baseline over which its lead in the headline metric is least sure, both against "
-        "{reference}, paired over the videos.",
+        "Each judge minus the no-video baseline whose test in the headline metric decides, both against {reference}, "
+        "paired over the videos; what a baseline learnt is taken as given.",
         _METRICS,
     ),
 }
@@ -104,8 +110,9 @@ class Comparison(Shown):
             row).
         pairs: differences in the headline metric.
         ranks: by run; ``unranked``: why a run has no rank.
-        rivals: by run, the no-video baseline over which its lead is least sure; ``beats``: whether it is better than
-            every one of them beyond chance (None: not tested). ``baselines``: how many there are.
+        rivals: by run, the no-video baseline whose test decides; ``beats``: whether it is better than every one of
+            them beyond chance (None: not tested). ``baselines``: how many there are; ``leaks``: columns that are none,
+            as they tell the labels, with the area under their ROC curve.
         physicians: by run, its place beside the physicians; empty without two. ``unseen``: no-video baselines
             that the same test calls as good or better: it then says nothing.
         detectable: difference in the headline metric that would be found with power .8; None: unknown.
@@ -123,6 +130,7 @@ class Comparison(Shown):
     rivals: Mapping[str, str]
     beats: Mapping[str, bool | None]
     baselines: int = 0
+    leaks: Mapping[str, float] = field(default_factory=dict)
     physicians: Mapping[str, BesidePhysicians] = field(default_factory=dict)
     unseen: tuple[str, ...] = ()
     detectable: float | None = None
@@ -167,7 +175,7 @@ class Comparison(Shown):
         about = {"metric": CATALOGUE[self.headline].label, "over": f"{self.videos:,} {exams}"}
         order = [run for run in self.order if run in self.ranks]
         if len(order) < 2:
-            why = "; ".join(f"{run}: {_clause(said)}" for run, said in self.unranked.items())
+            why = "; ".join(f"{run}: {clause(said)}" for run, said in self.unranked.items())
             return say("no pair", why=f" ({why})" if why else "", **about)
         named = [f"{run} ({self.value(run)})" for run in order]
         if len(order) == 2:
@@ -194,7 +202,7 @@ class Comparison(Shown):
             "setting": self.setting, "runs": list(self.runs), "sentence": self.sentence(), "headline": self.headline,
             "rows": self.rows.to_json(), "pairs": pairs, "ranks": ranks,
             "unranked": dict(self.unranked), "rivals": dict(self.rivals), "beats": dict(self.beats),
-            "baselines": self.baselines,
+            "baselines": self.baselines, "leaks": dict(self.leaks),
             "physicians": physicians, "unseen": list(self.unseen), "detectable": self.detectable, "tests": self.tests,
             "videos": self.videos, **self.facts,
         }  # fmt: skip
@@ -209,43 +217,15 @@ def pair_sentence(pair: Pair, first: str, second: str, *, metric: str, over: str
         p = f"{p} and alike in every exam" if found.low is None else p
         return say("pair better", size=size, p=p, **about)
     if pair.state == "not tested":
-        return say("pair not tested", why=_clause(pair.why), **about)
+        return say("pair not tested", why=clause(pair.why), **about)
     if pair.state == "as good":
         return say("pair equal", **about)
     return say("pair open", size=size, why=f" ({pair.why})" if pair.why else "", **about)
 
 
-def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
-    """Sentences on the tests of some runs beside the no-video baselines; of one run also its lead."""
-    better, others = ([run for run in runs if made.beats.get(run) is beats] for beats in (True, False))
-    said, lead = [], ""
-    if len(runs) == 1 and runs[0] in made.rivals:
-        estimate = made.rows.one(OVER_NO_VIDEO, runs[0], made.headline)
-        lead = f" (its least sure lead, over {made.rivals[runs[0]].replace('-', ' ')}: {estimate})"
-    tried = made.baselines
-    if better:
-        left = f"; {_listed(others)} {'does' if len(others) == 1 else 'do'} not clearly beat them" if others else ""
-        agree = f"{_listed(better)} {'agrees' if len(better) == 1 else 'agree'}"
-        said.append(say("beats", judges=agree, others=left + lead, tried=tried))
-    elif others:
-        said.append(say("beats none", judges=_listed(others, "or"), lead=lead, tried=tried))
-    for run in runs:
-        if made.beats.get(run) is None:
-            own = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
-            why = made.unranked.get(run) or (reason(own) if own else "") or "None of them has a value here."
-            said.append(say("never tested", judge=run, why=_clause(why) + lead))
-    return " ".join(said)
-
-
-def _clause(sentence: str) -> str:
+def clause(sentence: str) -> str:
     """A sentence as the end of another one."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")
-
-
-def _listed(names: Sequence[str], word: str = "and", most: int = 3) -> str:
-    if len(names) > most:
-        return f"any of {len(names)} judges" if word == "or" else f"{len(names)} judges"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
 def compare_judges(
@@ -303,7 +283,7 @@ def compare_judges(
         rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
     made = Comparison(
         setting, tuple(judges), first.answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals,
-        beats, tried, beside, tuple(unseen), videos=len(first.video_ids),
+        beats, tried, stated_columns(first)[1], beside, tuple(unseen), videos=len(first.video_ids),
     )  # fmt: skip
     return correct({setting: made})[setting]
 
@@ -350,15 +330,18 @@ def _lead(a: Jackknifed, b: Jackknifed, key: str, share: float) -> Estimate:
 def _over_no_video(
     judges: Mapping[str, ScoreMatrix], held: Held, baselines: Mapping[str, ScoreMatrix], mapping: LabelMapping
 ) -> tuple[list[Estimate], dict[str, str], dict[str, bool | None], int]:
-    """Rows of the no-video baselines and of the least sure lead; by run, whose, and if it beats all; their number."""
+    """Rows of the no-video baselines and of the leads that decide; by run, whose, and if it beats all; their number."""
     answer = next(iter(judges.values())).answer
     key, metrics = headline(answer), select(answer, compared=True)
     unseen = {(name, metric): jackknife(statistic(metric, mapping), matrix)
               for name, matrix in baselines.items() for metric in metrics}  # fmt: skip
     rows = []
     for (name, metric), value in unseen.items():
-        means_nothing = metric in ("plcc", "srcc") and name in SAME_TOTAL
-        found = Estimate(None, why=Reason.SAME_TOTAL_BY_DESIGN) if means_nothing else value.estimate()
+        found = value.estimate()
+        if metric in ("plcc", "srcc") and name.startswith("step-prior"):
+            found = Estimate(None, why=Reason.SAME_TOTAL_BY_DESIGN)
+        elif name not in CONSTANT and found.value is not None:
+            found = replace(found, stderr=None, low=None, high=None, why=Reason.LEARNT)
         rows.append(found.at(NO_VIDEO, name, metric))
     rivals: dict[str, str] = {}
     tried = 0

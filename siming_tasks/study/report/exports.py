@@ -110,7 +110,7 @@ def metrics_table(standing: Standing, *, alone: bool = False) -> Table:
     heads = ["Judge", *(CATALOGUE[key].title for key in keys), *(_NOTES if alone else ())]
     lines = []
     for row in standing.rows:
-        places = {"human": (EACH_OTHER, MEAN), "no_video": (NO_VIDEO, row.name.replace(" ", "-"))}
+        places = {"human": (EACH_OTHER, MEAN), "no_video": (NO_VIDEO, row.source)}
         found = {each.metric: each for each in known.of(*places.get(row.role, (RANKED, row.name)))}
         notes = _notes(standing, row, alone) if alone else []
         lines.append([Name(row.name), *(number(found.get(key)) for key in keys), *notes])

@@ -15,7 +15,6 @@ from siming_tasks.benchmark.metrics.alignment import align
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, select
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
-from siming_tasks.benchmark.metrics.no_video import SHUFFLED
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.types import CONSENSUS
@@ -28,9 +27,9 @@ from siming_tasks.study.analysis.comparison import (
     Comparison,
     compare_judges,
     correct,
-    no_video_sentence,
 )
 from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH_EACH, physician_sentence
+from siming_tasks.study.analysis.verdicts import baseline_title, four_answers, no_video_sentence
 from siming_tasks.study.results.comparable import TaskRun, comparison_entries, groups
 from siming_tasks.study.words import say
 
@@ -81,10 +80,11 @@ class JudgeRow:
         rank: in words, such as ``1 to 3``; empty without one.
         value: the headline metric against the reference, as ranked.
         physicians: mean agreement with each physician; ``minus``: less theirs with each other.
-        over: lead over the no-video baseline ``rival``, the least sure one; ``beats``: better than every one of them.
+        over: lead over the no-video baseline ``rival``, whose test decides; ``beats``: better than every one of them.
         better_than: runs that it is better than, of the ranked others; None without a rank.
         answered: share of the asked steps.
         notes: what a reader must know before reading the line.
+        source: of a no-video baseline, its row in the comparison.
     """
 
     name: str
@@ -100,6 +100,7 @@ class JudgeRow:
     better_than: tuple[int, int] | None = None
     answered: Estimate | None = None
     notes: tuple[str, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,7 @@ class Standing:
         if made is None:
             return []
         unseen = made.rows.of(NO_VIDEO, metric=made.headline)
-        never = [JudgeRow(each.row.replace("-", " "), "no_video", value=each)
-                 for each in unseen if not each.row.startswith(SHUFFLED)]  # fmt: skip
+        never = [JudgeRow(baseline_title(each.row), "no_video", value=each, source=each.row) for each in unseen]
         never.sort(key=lambda row: -(row.value.value if row.value and row.value.value is not None else -2.0))
         among = made.rows.of(EACH_OTHER, MEAN, made.headline)
         human = [JudgeRow(HUMANS, "human", physicians=among[0])] if among else []
@@ -201,7 +201,7 @@ class Standing:
             physicians=found(WITH_EACH, f"{run}: {MEAN}"),
             minus=found(MINUS, f"{run}: {MEAN}"),
             over=found(OVER_NO_VIDEO, run),
-            rival=made.rivals.get(run, "").replace("-", " "),
+            rival=baseline_title(made.rivals.get(run, "")),
             beats=made.beats.get(run),
             better_than=None if rank is None else (wins, len(made.ranks) - 1),
             answered=made.rows.one(ANSWERED, run, COVERAGE),
@@ -210,8 +210,10 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
-        made = self.comparison.to_json() if self.comparison else None
-        return {"comparison": made, "why": self.why, "apart": dict(self.apart)}
+        made, answers = None, []
+        if self.comparison:
+            made, answers = self.comparison.to_json(), [each.to_json() for each in four_answers(self.comparison)]
+        return {"comparison": made, "answers": answers, "why": self.why, "apart": dict(self.apart)}
 
 
 def reference_of(rater: str, dataset: Dataset | None = None) -> str:

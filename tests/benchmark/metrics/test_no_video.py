@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import ExtraTreeRegressor
 
 from siming_tasks.benchmark.metrics.catalogue import statistic
@@ -16,8 +18,9 @@ from siming_tasks.benchmark.metrics.no_video import (
     always_failed,
     clock,
     no_video_baselines,
+    prior_within,
     shuffled_answers,
-    site_step_prior,
+    stated_columns,
     step_prior,
 )
 from tests.benchmark.metrics.conftest import make_exams, make_matrix
@@ -39,7 +42,7 @@ def test_the_step_prior_by_hand(matrix):
     assert step_prior(verdicts)[2].tolist() == [1, 1, 0]
 
 
-@pytest.mark.parametrize("judge", [step_prior, site_step_prior, clock])
+@pytest.mark.parametrize("judge", [step_prior, partial(prior_within, column="site"), clock])
 @pytest.mark.parametrize("answer", ["score", "error"])
 def test_none_knows_the_labels_of_its_own_cluster(judge, answer):
     """Another label in one cluster changes nothing in what is said of it."""
@@ -55,19 +58,49 @@ def test_none_knows_the_labels_of_its_own_cluster(judge, answer):
 
 
 def test_within_a_site_only_its_own_labels_are_known(matrix):
-    made = matrix([[3, 0], [3, 0], [0, 3], [0, 3], [1, 1]], np.zeros((5, 2)), sites=("x", "x", "y", "y", "z"))
-    said = site_step_prior(made)
-    assert said[:4].tolist() == made.reference[:4].tolist()
-    assert np.isnan(said[4]).all()  # the only one of its site: nothing is known
-    assert no_video_baselines(made)["site-step-prior"].predicted[4].tolist() == [3, 3]  # as any missing answer
+    """Of a value with fewer than three clusters the step prior is known, here of all: share 1 and 1/2."""
+    made = matrix([[3, 0]] * 3 + [[0, 3]] * 3 + [[3, 3]], np.zeros((7, 2)), sites=tuple("xxxyyyz"))
+    said = prior_within(made, "site")
+    assert said[:6].tolist() == made.reference[:6].tolist()
+    assert said[6].tolist() == step_prior(made)[6].tolist()
+    assert stated_columns(made) == ([], {"site": 1.0})  # it tells every label
+    assert stated_columns(made.videos(range(5))) == ([], {})  # one site alone has three
+
+
+def test_of_a_student_the_other_performances_are_known(matrix):
+    """Two cameras of one performance are one; who has no other performance has the step prior."""
+    made = matrix([[3, 0], [3, 0], [0, 3], [0, 3], [3, 3]], np.zeros((5, 2)), clusters=tuple("aabbc"),
+                  columns={"student": tuple("aabbc"), "performance": tuple("12334")})  # fmt: skip
+    said = prior_within(made, "student")
+    assert said[:2].tolist() == [[3, 0], [3, 0]]
+    assert said[2:].tolist() == step_prior(made)[2:].tolist()
+    assert stated_columns(made)[0] == ["student"]
+
+
+def test_columns_that_are_used_and_those_that_leak():
+    rng = np.random.default_rng(4)
+    made = severe_sites(rng, videos=90)
+    pattern = rng.integers(0, 2, (3, 12)) * 3.0  # three sheets of labels, and a column that says which
+    code = rng.integers(0, 3, 90)
+    columns = {"year": tuple(str(2020 + k % 4) for k in range(90)), "sheet": tuple(f"{k}" for k in code),
+               "date": tuple(str(k) for k in range(90)), "machine": ("A",) * 90}  # fmt: skip
+    used, leaks = stated_columns(replace(made, columns=columns))
+    assert used == ["site", "year", "sheet"] and not leaks  # a date is each video's own, a machine everybody's
+    used, leaks = stated_columns(replace(made, reference=pattern[code], columns=columns))
+    assert "sheet" not in used and leaks == {"sheet": 1.0}
+    noisy = np.where(rng.random((90, 12)) < 0.05, 3.0, pattern[code])
+    rare = replace(made, reference=noisy, columns=columns)
+    rates = np.zeros((90, 12))
+    for v in range(90):
+        same = (code == code[v]) & (np.arange(90) != v)
+        rates[v] = (rare.reference[same] < 3).mean(axis=0)
+    assert stated_columns(rare)[1]["sheet"] == pytest.approx(roc_auc_score((rare.reference < 3).ravel(), rates.ravel()))
 
 
 def test_which_judges_there_are(matrix, exams):
     plain = exams(np.random.default_rng(2), videos=12, steps=3)
     assert set(no_video_baselines(plain)) == {"always-correct", "always-failed", "step-prior"}
-    assert set(no_video_baselines(replace(plain, sites=("x",) * 12, durations=np.arange(12.0)))) == {*JUDGES} - {
-        "site-step-prior"
-    }
+    assert set(no_video_baselines(replace(plain, sites=("x",) * 12, durations=np.arange(12.0)))) == {*JUDGES}
     assert "clock" in no_video_baselines(replace(plain, spans=np.zeros((12, 3, 2))))
     alone = matrix([[1, 2]], [[1, 2]], sites=("x",), durations=[9.0])
     assert set(no_video_baselines(alone)) == {"always-correct", "always-failed"}  # no other video to learn from
@@ -127,7 +160,7 @@ def test_no_baseline_goes_by_names_or_by_the_order_of_rows(answer):
     made = make_exams(rng, videos=24, steps=4, each=2, answer=answer, sites=tuple("xyz"[k // 2 % 3] for k in range(24)),
                       spans=np.sort(rng.uniform(0, 99, (24, 4, 2)), axis=2), durations=np.full(24, 100.0))  # fmt: skip
     before = no_video_baselines(made)
-    assert len(before) == len(JUDGES)
+    assert len(before) == len(JUDGES) + 1
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(24)
         ids = tuple(f"v{k:02d}" for k in np.random.default_rng(seed).permutation(24))

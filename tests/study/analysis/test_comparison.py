@@ -14,15 +14,16 @@ from statsmodels.stats.multitest import multipletests
 
 from siming_tasks.benchmark.metrics import Estimate
 from siming_tasks.benchmark.metrics.jackknife import quantile_of_t
+from siming_tasks.study.analysis.claims import least_sure
 from siming_tasks.study.analysis.comparison import (
     DIFFERENCES,
     NO_VIDEO,
     OVER_NO_VIDEO,
     RANKED,
     compare_judges,
-    no_video_sentence,
     pair_sentence,
 )
+from siming_tasks.study.analysis.verdicts import four_answers, no_video_sentence
 from tests.benchmark.metrics.conftest import make_exams
 from tests.benchmark.metrics.test_no_video import severe_sites
 
@@ -176,7 +177,7 @@ def test_knowing_the_hospital_beats_not_every_judge_that_never_looks():
     found = compare_judges({"site": judge})
     assert found.value("site").low > 0.1  # alone it looks like something
     assert compare_judges({"site": replace(judge, sites=())}).beats["site"] is True  # where no site is stated
-    assert found.beats["site"] is False and found.rivals["site"] in ("site-step-prior", "shuffled-answers")
+    assert found.beats["site"] is False and found.rivals["site"] in ("step-prior-within-site", "shuffled-answers")
     lead = found.rows.one(OVER_NO_VIDEO, "site", "mcc")
     assert lead.value <= 1e-9 if lead.low is None else lead.low <= 0
     looking = np.random.default_rng(9).random(usual.shape) < 0.4
@@ -195,11 +196,65 @@ def test_who_beats_the_no_video_baselines(judges):
     lead = found.rows.one(OVER_NO_VIDEO, "constant", "qwk")
     assert no_video_sentence(found, ["constant"]) == (
         "It is not shown that constant agrees better with the reference than each of the 4 no-video baselines tried "
-        f"here (its least sure lead, over {found.rivals['constant'].replace('-', ' ')}: {lead})."
+        f"here (the lead that decides, over {found.rivals['constant'].replace('-', ' ')}: {lead})."
     )
     assert (
         found.rows.one(NO_VIDEO, "step-prior", "plcc").why == "same-total-by-design"
     )  # its correlations are not shown
+
+
+def test_the_lead_that_is_shown_is_that_of_the_test_that_decides(judges):
+    """Of leads over two baselines the one that is not above 0 is shown, however low the ends of the other."""
+    sure, wide = (Estimate(value, stderr=1, low=low, high=2, p=p, n=9, clusters=9)
+                  for value, low, p in ((0.01, -0.02, 0.2), (0.9, 0.001, 0.04)))  # fmt: skip
+    never = Estimate(-0.1, stderr=0, n=9, clusters=9, why="no-variation")
+    untested = Estimate(0.5, n=3, clusters=3, why="few-clusters")
+    assert least_sure({"wide": wide, "sure": sure}) == "sure"
+    assert least_sure({"never": never, "sure": sure, "untested": untested}) == "never"
+    assert least_sure({"wide": wide, "untested": untested}) == "untested"
+    found = compare_judges(judges)
+    for run, rival in found.rivals.items():
+        lead = found.rows.one(OVER_NO_VIDEO, run, "qwk")
+        assert found.beats[run] == (lead.low is not None and lead.low > 0), (run, rival)
+
+
+def test_a_judge_of_stated_columns_alone_does_not_beat_every_baseline():
+    """It gives what each step usually gets in its year, by all labels of that year, and sees no video."""
+    made = severe_sites(np.random.default_rng(0))
+    year, usual = np.array(made.sites), np.zeros(made.reference.shape)
+    for name in set(made.sites):
+        order = np.argsort(np.argsort(-made.reference_wrong[year == name].mean(axis=0)))
+        usual[year == name] = order < made.reference_wrong[year == name].mean() * len(made.step_ids)
+    judge = replace(made.predicting(usual), sites=(), columns={"year": made.sites})
+    found = compare_judges({"year": judge})
+    assert found.beats["year"] is False and found.rivals["year"] == "step-prior-within-year" and not found.leaks
+    assert no_video_sentence(found, ["year"]).endswith("; they know, column by column, year.")
+    assert compare_judges({"year": replace(judge, columns={})}).beats["year"] is True
+    learnt = found.rows.one(NO_VIDEO, "step-prior-within-year", "mcc")
+    assert learnt.value is not None and learnt.low is None and learnt.why == "learnt"
+    code = np.arange(200) % 2
+    told = replace(judge, reference=np.array([[0.0] * 6 + [3.0] * 6, [3.0] * 6 + [0.0] * 6])[code],
+                   columns={"sheet": tuple(map(str, code))})  # fmt: skip
+    assert "The column sheet alone tells which steps are wrong (AUROC 1.00): it leaks" in no_video_sentence(
+        compare_judges({"year": told}), ["year"])  # fmt: skip
+
+
+def test_four_answers(judges):
+    found = compare_judges(
+        {name: judges[name] for name in ("good", "weak", "constant")}, roles={"constant": "reference"}
+    )
+    answers = {each.run: each for each in four_answers(found)}
+    assert [each.leads for each in answers.values()] == ["leader", "behind", "not ranked"]
+    assert answers["good"].sees_video == "shown" and answers["constant"].sees_video == "not shown"
+    assert answers["good"].cite == ("its agreement", "its rank", "it saw the video") and not answers["constant"].cite
+    assert answers["good"].lead == found.rows.one(OVER_NO_VIDEO, "good", "qwk") and answers["good"].physicians == ""
+    synthetic = four_answers(replace(found, facts={"synthetic": True}))
+    assert {each.cite for each in synthetic} == {()}
+    rng = np.random.default_rng(1)
+    tie = four_answers(compare_judges({name: judge_of(judges["weak"], rng, 0.3) for name in "ab"}))
+    assert {each.leads for each in tie} == {"tie"}
+    assert four_answers(compare_judges({"good": judges["good"]}))[0].leads == "alone"
+    assert json.loads(json.dumps([each.to_json() for each in tie], allow_nan=False))[0]["leads"] == "tie"
 
 
 @settings(max_examples=30, deadline=None)
