@@ -30,15 +30,17 @@ def raters(dir: str | None, options: Options, labels: Path | None, pair: tuple[s
             raise OptionsError("An event log takes no --labels or --raters; build the data set first.")
         progress = read_progress(Path(dir))
         return answer(as_json, progress, progress_section(progress))
-    from siming_tasks.study.analysis.raters import rater_rows
+    from siming_tasks.study.analysis.raters import pair_notes, rater_rows
     from siming_tasks.study.report.row_tables import row_section
 
     dataset = cli.open_dataset(options, dir=dir, labels=labels)
     rows = rater_rows(dataset, options, pair)
     stated = dataset.raters_in_words if dataset.rater_facts else {}
     about = "; ".join(f"{literal(name)}: {words}" for name, words in stated.items())
-    found = origin(dataset) | {"raters_stated": dataset.raters_in_words, "rows": rows.to_json()}
-    answer(as_json, found, f"## Raters of {title(dataset)}", *([about] if about else []), row_section(rows))
+    notes = pair_notes(rows)
+    found = origin(dataset) | {"raters_stated": dataset.raters_in_words, "notes": notes, "rows": rows.to_json()}
+    above = [*([about] if about else []), *map(literal, notes)]
+    answer(as_json, found, f"## Raters of {title(dataset)}", *above, row_section(rows))
 
 
 @cli.command(

@@ -43,6 +43,9 @@ WORDS: Mapping[str, str] = {
     "tested here. {why}",
     "cannot tell": "The test cannot tell here: {judges}, without any video, passes it too (margin {margin}).",
     "copy": "Its answers are the points of {physician}, who is left out.",
+    "copies": "{pair} gave the same points to every step that both scored, in {videos:,} videos: one may be a copy of "
+    "the other.",
+    "pairs of raters": "The mean of the pairs weighs each pair alike; videos that both scored: {pairs}.",
     # ... of the no-video baselines
     "beats": "{judges} better with the reference than each of the {tried} no-video baselines tried "
     "here{others}{columns}.",

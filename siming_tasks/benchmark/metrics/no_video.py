@@ -205,7 +205,9 @@ def _trees(
         if not taught.any():
             clusters[:] = True  # nobody asks a tree that knows no label
             continue
-        held, sizes = (np.bincount(cells[1][taught], each, steps) for each in (labels[taught], None))
+        held, sizes = np.zeros((2, steps))
+        np.add.at(held, cells[1][taught], labels[taught])
+        np.add.at(sizes, cells[1][taught], 1.0)
         usual = np.broadcast_to(np.where(sizes > 0, ratio(held, sizes), 1.0)[:, None], (*sums.shape, 1))
         rows = np.concatenate([seconds, usual], axis=2)
         tree = ExtraTreeRegressor(min_samples_leaf=LEAF, max_features=0.6, random_state=number)

@@ -18,10 +18,11 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.study.analysis.pairs import added, kappa, side_by_side
-from siming_tasks.study.analysis.physicians import pairs_of, physician_rows
+from siming_tasks.study.analysis.physicians import EACH_OTHER, pairs_of, physician_rows
 from siming_tasks.study.analysis.severity import JUDGE, severity
 from siming_tasks.study.analysis.steps import FEWEST_WRONG, without_interval
 from siming_tasks.study.analysis.tables import TableText, table_row
+from siming_tasks.study.words import say
 
 NO_PAIR = (
     "The agreement of physicians cannot be computed: it needs the labels of two raters before adjudication; this data "
@@ -76,6 +77,14 @@ def rater_rows(dataset: Dataset, options: Options | None = None, names: Sequence
     rows += _by_step(matrix, pairs, mapping=options.mapping)
     consensus = build_reference_matrix(dataset, setting, CONSENSUS)
     return rows + (_with_consensus(consensus, points, mapping=options.mapping) if consensus.counted.any() else Rows())
+
+
+def pair_notes(rows: Rows) -> list[str]:
+    """Sentences on the pairs of raters: those that may be copies, and how many videos each pair adds to the mean."""
+    pairs = rows.of(EACH_OTHER, metric="differ")
+    alike = [row for row in pairs if row.value == 0 and rows.one(EACH_OTHER, row.row, "qwk").value is not None]
+    notes = [say("copies", pair=row.row, videos=row.n) for row in alike]
+    return [*notes, say("pairs of raters", pairs="; ".join(f"{row.row} {row.n:,}" for row in pairs))]
 
 
 def _by_step(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata
+from scipy.stats import rankdata, t
 
 from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.metrics import ScoreMatrix
@@ -45,6 +45,18 @@ def told(wrong: np.ndarray, facts: dict[str, np.ndarray], **more: Any) -> set[st
     """Facts with a gain above 0 whose corrected p is at most .05."""
     gains = leak_audit(matrix_of(wrong, **more), facts).of(metric="gain")
     return {each.row for each in gains if each.value and each.value > 0 and each.p_holm <= 0.05}
+
+
+def test_the_test_is_one_sided_and_says_what_it_could_have_missed():
+    """Two facts of chance: p of a gain above 0 by SciPy's t, and the gain that is found with power .8 at .05 / 2."""
+    rng = np.random.default_rng(5)
+    facts = {name: rng.normal(0, 1, (VIDEOS, 1)) for name in ("first", "second")}
+    rows = leak_audit(matrix_of(by_step(rng)), facts)
+    for name in facts:
+        gain, missed = (rows.one("leaks", name, metric) for metric in ("gain", "missed"))
+        assert gain.p == pytest.approx(t.sf(gain.value / gain.stderr, VIDEOS - 1))
+        reach = t.ppf(1 - 0.05 / 2, VIDEOS - 1) + t.ppf(0.8, VIDEOS - 1)
+        assert missed.value == pytest.approx(reach * gain.stderr) and missed.low is None
 
 
 def by_step(rng: np.random.Generator) -> np.ndarray:

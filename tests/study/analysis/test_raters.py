@@ -13,7 +13,7 @@ from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.study.analysis.raters import rater_rows
+from siming_tasks.study.analysis.raters import pair_notes, rater_rows
 
 STEPS = default_rubric().steps[:3]
 TOP = np.array([step.max_score for step in STEPS])
@@ -56,6 +56,16 @@ def test_agreement_of_every_pair_equals_other_libraries() -> None:
     assert other.value != table.one(row="a and b", metric="qwk").value, "the mapping that is asked for is used"
     fewer = points | {"c": np.where(np.arange(12)[:, None] < 4, np.nan, points["c"])}
     assert rater_rows(dataset(fewer)).one("severity", "b - a", "offset").n == 12, "whoever else gave no points"
+
+
+def test_possible_copies_are_named_and_the_videos_of_each_pair() -> None:
+    points = {"a": drawn(1), "b": drawn(1), "c": np.where(np.arange(12)[:, None] < 4, np.nan, drawn(3))}
+    assert pair_notes(rater_rows(dataset(points))) == [
+        "a and b gave the same points to every step that both scored, in 12 videos: one may be a copy of the other.",
+        "The mean of the pairs weighs each pair alike; videos that both scored: a and b 12; a and c 8; b and c 8.",
+    ]
+    full = np.tile(TOP, (12, 1))  # who gives full points everywhere is like everybody else who does
+    assert len(pair_notes(rater_rows(dataset({"a": full, "b": full})))) == 1
 
 
 def test_steps_add_up_the_pairs_and_a_thin_one_has_no_interval() -> None:
