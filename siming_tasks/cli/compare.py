@@ -88,6 +88,7 @@ def compare(
 
 def _four(part: Comparison) -> Any:
     """The four answers about every judge, as a table."""
+    from siming_tasks.common.printed_value import fixed
     from siming_tasks.study.analysis.verdicts import four_answers
     from siming_tasks.study.report.row_tables import number
     from siming_tasks.study.report.table import Name, Table
@@ -96,9 +97,12 @@ def _four(part: Comparison) -> Any:
     for each in four_answers(part):
         sees = f"{each.sees_video}, over {each.rival}" if each.rival else each.sees_video
         cite = ", ".join(each.cite) or ("nothing (SYNTHETIC)" if part.facts.get("synthetic") else "nothing")
-        beside = [each.physicians or None, number(each.beside, signed=True)] if part.physicians else []
+        single = " to ".join(map(fixed, each.single)) if each.single else None
+        beside = [each.physicians or None, number(each.beside, signed=True), single] if part.physicians else []
         lines.append([Name(each.run), each.leads, Name(sees), number(each.lead, signed=True), *beside, cite])
-    beside = ["beside the physicians", "difference"] if part.physicians else []
+    beside = (
+        ["beside the physicians", "difference", f"{part.headline} with single physicians"] if part.physicians else []
+    )
     heads = ["run", "leader or tie", "saw the video", "by", *beside, "may be cited for"]
     return Table(heads, lines, left=(0, 1, 2, 4, len(heads) - 1), caption=f"Four answers in {part.setting}.")
 

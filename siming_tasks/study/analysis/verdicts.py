@@ -10,6 +10,7 @@ from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.no_video import SHUFFLED, WITHIN
 from siming_tasks.benchmark.metrics.thresholds import NOISE
 from siming_tasks.study.analysis.comparison import NO_VIDEO, OVER_NO_VIDEO, Comparison, clause
+from siming_tasks.study.analysis.physicians import MEAN, WITH_EACH
 from siming_tasks.study.words import reason, say
 
 Cited = Literal["its agreement", "its rank", "it saw the video", "its place beside the physicians"]
@@ -28,6 +29,7 @@ class Answers:
             test decides.
         physicians: the claim beside the physicians, ``cannot tell`` where a no-video baseline passes the same test, or
             empty without two physicians; ``beside``: the difference.
+        single: the smallest and the largest ranked value with a single physician as the reference; None without two.
         cite: what may be cited of it; nothing where exams or labels are simulated.
     """
 
@@ -38,12 +40,13 @@ class Answers:
     rival: str
     physicians: str
     beside: Estimate | None
+    single: tuple[float, float] | None
     cite: tuple[Cited, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
         found = {name: each and each.to_json() for name, each in (("lead", self.lead), ("beside", self.beside))}
-        return {**vars(self), **found, "cite": list(self.cite)}
+        return {**vars(self), **found, "single": self.single and list(self.single), "cite": list(self.cite)}
 
 
 def four_answers(made: Comparison) -> list[Answers]:
@@ -70,7 +73,14 @@ def _answers(made: Comparison, run: str) -> Answers:
     lead = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
     cite = tuple(what for what, may in allowed.items() if may and fit)
     return Answers(run, leads, sees, lead, baseline_title(made.rivals.get(run, "")), told,
-                   beside.claim.estimate if beside else None, cite)  # fmt: skip
+                   beside.claim.estimate if beside else None, _single(made, run), cite)  # fmt: skip
+
+
+def _single(made: Comparison, run: str) -> tuple[float, float] | None:
+    """Smallest and largest of a run's values with each physician in the headline metric."""
+    rows = made.physicians[run].rows.of(WITH_EACH, metric=made.headline) if run in made.physicians else ()
+    values = [row.value for row in rows if row.row != MEAN and row.value is not None]
+    return (min(values), max(values)) if len(values) > 1 else None
 
 
 def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from siming_tasks.benchmark.metrics import Estimate
-from siming_tasks.benchmark.metrics.jackknife import quantile_of_t
+from siming_tasks.benchmark.metrics.catalogue import statistic
+from siming_tasks.benchmark.metrics.jackknife import jackknife, quantile_of_t
 from siming_tasks.study.analysis.claims import least_sure
 from siming_tasks.study.analysis.comparison import (
     DIFFERENCES,
@@ -248,6 +249,12 @@ def test_four_answers(judges):
     assert answers["good"].sees_video == "shown" and answers["constant"].sees_video == "not shown"
     assert answers["good"].cite == ("its agreement", "its rank", "it saw the video") and not answers["constant"].cite
     assert answers["good"].lead == found.rows.one(OVER_NO_VIDEO, "good", "qwk") and answers["good"].physicians == ""
+    points = {name: judge_of(judges["weak"], np.random.default_rng(k), 0.6).predicted for k, name in enumerate("xyz")}
+    (beside,) = four_answers(held := compare_judges({"good": judges["good"]}, points=points))
+    each = [replace(judges["good"], reference=own) for own in points.values()]
+    values = [jackknife(statistic("qwk"), one).value for one in each]
+    assert beside.single == pytest.approx((min(values), max(values)))
+    assert beside.physicians in (held.physicians["good"].claim.kind, "cannot tell") and beside.beside is not None
     synthetic = four_answers(replace(found, facts={"synthetic": True}))
     assert {each.cite for each in synthetic} == {()}
     rng = np.random.default_rng(1)
