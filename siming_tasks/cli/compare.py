@@ -100,10 +100,9 @@ def _four(part: Comparison) -> Any:
         single = " to ".join(map(fixed, each.single)) if each.single else None
         beside = [each.physicians or None, number(each.beside, signed=True), single] if part.physicians else []
         lines.append([Name(each.run), each.leads, Name(sees), number(each.lead, signed=True), *beside, cite])
-    beside = (
-        ["beside the physicians", "difference", f"{part.headline} with single physicians"] if part.physicians else []
-    )
-    heads = ["run", "leader or tie", "saw the video", "by", *beside, "may be cited for"]
+    of_physicians = ["beside the physicians", "difference", f"{part.headline} with single physicians"]
+    heads = ["run", "leader or tie", "saw the video", "by", *(of_physicians if part.physicians else ()),
+             "may be cited for"]  # fmt: skip
     return Table(heads, lines, left=(0, 1, 2, 4, len(heads) - 1), caption=f"Four answers in {part.setting}.")
 
 

@@ -6,15 +6,18 @@ perfectly wrong: answers at temperature 0, or from a cache, agree with themselve
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, select, statistic
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
-from siming_tasks.benchmark.metrics.jackknife import jackknife
+from siming_tasks.benchmark.metrics.jackknife import Jackknifed, jackknife, mean, quantile_of_t
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
+from siming_tasks.benchmark.metrics.thresholds import LEVEL
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import DataError
 from siming_tasks.study.analysis.pairs import added, aligned, as_points, kappa, same_answer, side_by_side
@@ -24,7 +27,8 @@ TABLES: Mapping[str, TableText] = {
     "repeats": TableText(
         "Repeats",
         "Mean and standard deviation of a model's metrics against {reference} over its runs, a missing answer as full "
-        "points or correct; and the runs against each other, on the steps that both answered (all pairs added up).",
+        "points or correct, the mean's interval with the variance between runs; and the runs against each other, on "
+        "the steps that both answered (all pairs added up).",
         {key: CATALOGUE[key].label for key in select(compared=True)}
         | {"same": "same answer", "kappa": "kappa with itself"},
     )
@@ -34,8 +38,8 @@ TABLES: Mapping[str, TableText] = {
 def repeats(runs: Sequence[ScoreMatrix], *, mapping: LabelMapping = "absolute") -> Rows:
     """Table ``repeats``: rows ``mean`` and ``sd`` of every metric over the runs, and ``with itself``.
 
-    Over the videos and steps that all runs were asked about. Mean and standard deviation have no interval: the runs
-    are of the same exams, and the exams' share of the error is that of a single run.
+    Over the videos and steps that all runs were asked about. The variance of the mean is that over the exams'
+    clusters plus the variance between runs over their number; the standard deviation has no interval.
 
     Raises:
         DataError: fewer than two runs, different kinds of answers, or no step in common.
@@ -46,12 +50,24 @@ def repeats(runs: Sequence[ScoreMatrix], *, mapping: LabelMapping = "absolute") 
     rows = Rows()
     for key in select(panels[0].answer, compared=True):
         found = [jackknife(statistic(key, mapping), panel.imputed()) for panel in panels]
-        values, n = [each.value for each in found], int(found[0].videos.sum())
         undefined = [each.why for each in found if np.isnan(each.value)]
-        why = undefined[0] if undefined else f"Over {len(runs)} runs of the same exams: no interval."
-        for name, value in (("mean", np.mean(values)), ("sd", np.std(values, ddof=1))):
-            rows += [Estimate(None if undefined else float(value), n=n, why=why, table="repeats", row=name, metric=key)]
+        sd = float(np.std([each.value for each in found], ddof=1))
+        of_mean = replace(mean(found), why=undefined[0] if undefined else "")
+        why = of_mean.why or f"Over {len(runs)} runs of the same exams: no interval."
+        own = Estimate(None if undefined else sd, n=int(found[0].videos.sum()), why=why)
+        rows += [_widened(of_mean, sd**2 / len(runs)).at("repeats", "mean", key), own.at("repeats", "sd", key)]
     return Rows(rows) + _with_itself(panels, mapping)
+
+
+def _widened(found: Jackknifed, variance: float) -> Estimate:
+    """The estimate with a further variance in its error and its interval."""
+    own = found.estimate()
+    if own.value is None or own.low is None or own.stderr is None:
+        return own
+    stderr = math.hypot(own.stderr, math.sqrt(variance))
+    reach = quantile_of_t((1 + LEVEL) / 2, own.degrees) * stderr
+    low, high = max(own.value - reach, found.range[0]), min(own.value + reach, found.range[1])
+    return replace(own, stderr=stderr, low=low, high=high)
 
 
 def _with_itself(panels: Sequence[ScoreMatrix], mapping: LabelMapping) -> Rows:

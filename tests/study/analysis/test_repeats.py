@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from siming_tasks.benchmark.metrics import evaluate
@@ -28,7 +29,13 @@ def test_mean_and_sd_are_those_of_the_runs_and_agreement_of_all_pairs(runs):
         values = [evaluate(run).one("ranked", metric=metric).value for run in runs]
         mean, sd = (rows.one(row=name, metric=metric) for name in ("mean", "sd"))
         assert (mean.value, sd.value) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
-        assert (mean.low, mean.why, mean.n) == (None, "Over 3 runs of the same exams: no interval.", 40)
+        assert (sd.low, sd.why, sd.n) == (None, "Over 3 runs of the same exams: no interval.", 40)
+        rest = [[evaluate(run.videos(np.arange(40) != v)).one("ranked", metric=metric).value for v in range(40)]
+                for run in runs]  # fmt: skip
+        without = np.mean(rest, axis=0)
+        stderr = np.sqrt(39 / 40 * ((without - np.mean(without)) ** 2).sum() + sd.value**2 / 3)
+        assert mean.stderr == pytest.approx(stderr) and mean.n == 40
+        assert mean.high - mean.value == pytest.approx(stats.t.ppf(0.975, 39) * stderr)
 
     def pooled(function):
         def value(kept):
