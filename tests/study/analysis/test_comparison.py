@@ -214,8 +214,11 @@ def test_the_lead_that_is_shown_is_that_of_the_test_that_decides(judges):
     assert least_sure({"never": never, "sure": sure, "untested": untested}) == "never"
     assert least_sure({"wide": wide, "untested": untested}) == "untested"
     found = compare_judges(judges)
+    shown = [row.row for row in found.rows.of(NO_VIDEO, metric="qwk") if row.value is not None]
     for run, rival in found.rivals.items():
         lead = found.rows.one(OVER_NO_VIDEO, run, "qwk")
+        mine = [name for name in shown if not name.startswith("shuffled") or name.endswith(f" of {run}")]
+        assert len(mine) == found.baselines and (rival in mine or f"{rival} of {run}" in mine)  # the rows are the tests
         assert found.beats[run] == (lead.low is not None and lead.low > 0), (run, rival)
 
 
