@@ -4,28 +4,40 @@ Verdicts are drawn for exams whose steps go wrong at known rates; the attacker k
 counts the wrong ones among some doubtful cells: he calls them wrong, and all else correct but a set of cells that are
 almost surely correct. That set shrinks from archive to archive, so that each sheet is better beyond chance than the
 one before, and a board that shows better sheets shows each. All four settings ask about the same labels, so an archive
-has four numbers, those of points taken to tell as much as those of verdicts. The open board gives the MCC of every
-archive with all digits; ours follows
-:mod:`siming_tasks.tools.board.disclosure`.
+has four numbers, those of points taken to tell as much as those of verdicts. From our board he also takes the word
+that a sheet is better than the one before, and *better than* between the sheets of neighbouring senders. The open board
+gives the MCC of every archive with all digits; ours follows :mod:`siming_tasks.tools.board.disclosure`.
 
-    python utils/attack_board.py
+    python utils/attack_board.py            # the table
+    python utils/attack_board.py EXAMS      # builds over an inbox whose sender cheats, on this data set (synthetic)
 """
 
 from __future__ import annotations
 
+import json
+import os
 import statistics
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from siming_tasks.benchmark.metrics.catalogue import statistic
 from siming_tasks.benchmark.metrics.jackknife import difference, jackknife
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
+from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.options import Options
+from siming_tasks.study.results.discovery import find_runs
+from siming_tasks.study.results.run import read_run
+from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.disclosure import NUMBERS, VALUE_DIGITS
+from siming_tasks.tools.board.submission import ModelCard, pack
 
-STEPS, DOUBTFUL, STUDIES, SETTINGS = 33, 6, 5, 4
-"""Steps of an exam, those that the attacker asks about, repeats, and numbers of an archive."""
+STEPS, DOUBTFUL, STUDIES, SETTINGS, DRAWS = 33, 6, 40, 4, 40
+"""Steps of an exam, those that the attacker asks about, repeats, numbers of an archive, and guesses tried on a bit."""
 STAIR = 30
 """Cells by which the bad set shrinks."""
 GROUPS = (1, 3, 7, 15, 31, 63)
@@ -40,17 +52,24 @@ def matrix(truth: np.ndarray, sheet: np.ndarray) -> ScoreMatrix:
     return ScoreMatrix(videos, steps, ("cpr",) * len(steps), [1] * len(steps), 1.0 - truth, sheet, asked, "error")
 
 
+def better(truth: np.ndarray, new: np.ndarray, old: np.ndarray) -> bool:
+    """True if a sheet is better than another beyond chance."""
+    return (difference(MCC, matrix(truth, new), matrix(truth, old)).low or 0.0) > 0
+
+
 def numbers(truth: np.ndarray, sheets: Iterable[np.ndarray], ours: bool) -> Iterator[float | None]:
     """Numbers that a board shows of a sender's sheets in one setting: exactly every one, or ours; None: nothing."""
     shown, left = None, NUMBERS
-    for new in (matrix(truth, sheet) for sheet in sheets):
+    for new in sheets:
         if not ours:
-            yield jackknife(MCC, new).value
-        elif not left or (shown and not (difference(MCC, new, shown).low or 0.0) > 0):
+            yield jackknife(MCC, matrix(truth, new)).value
+            continue
+        told, left = left > 0, left - 1
+        if not told or (shown is not None and not better(truth, new, shown)):
             yield None
         else:
-            shown, left = new, left - 1
-            yield round(jackknife(MCC, new).value, VALUE_DIGITS)
+            shown = new
+            yield round(jackknife(MCC, matrix(truth, new)).value, VALUE_DIGITS)
 
 
 def counted(number: float, sheet: np.ndarray, rates: np.ndarray) -> float:
@@ -71,7 +90,26 @@ def tilted(rates: np.ndarray, total: float) -> np.ndarray:
     return chances
 
 
-def recovered(exams: int, senders: int, archives: int, ours: bool, group: int, rng: np.random.Generator) -> float:
+def sharpened(chances: np.ndarray, truth: np.ndarray, a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> None:
+    """Correct the chances of the cells that two sheets call differently by whether ``a`` is better than ``b``.
+
+    How many are wrong is taken from those guesses at the truth that agree, as far as these differ beyond chance.
+    """
+    guesses = (rng.random((DRAWS, *truth.shape)) < chances) * 1.0
+    bit = better(truth, a, b)
+    agree = np.array([better(guess, a, b) == bit for guess in guesses])
+    for cells in (a > b, b > a):
+        totals = guesses[:, cells].sum(axis=1)
+        if agree.any() and cells.any():
+            shift = totals[agree].mean() - totals.mean()
+            if abs(shift) > 2 * totals.std() / np.sqrt(agree.sum()):
+                total = np.clip(chances[cells].sum() + shift, 0.1, cells.sum() - 0.1)
+                chances[cells] = tilted(chances[cells], float(total))
+
+
+def recovered(
+    exams: int, senders: int, archives: int, ours: bool, group: int, rng: np.random.Generator, bits: bool = False
+) -> float:
     """Labels that the attacker has right beyond those of the step prior, in percent of all labels."""
     rates = np.clip(rng.beta(1.2, 2.5, STEPS), 0.01, 0.99)
     truth = (rng.random((exams, STEPS)) < rates).astype(float)
@@ -81,11 +119,15 @@ def recovered(exams: int, senders: int, archives: int, ours: bool, group: int, r
     doubtful = np.flatnonzero(np.tile(asked, exams))
     sure = np.arange(exams) * STEPS + int(np.argmin(rates))  # the step that is most surely correct
     groups = iter(np.array_split(rng.permutation(doubtful), max(1, len(doubtful) // group)))
+    told: list[tuple[np.ndarray, np.ndarray]] = []
+    last: list[np.ndarray] = []
     for _ in range(senders * SETTINGS):
         taken = list(islice(groups, min(archives, NUMBERS) if ours else archives))
         bad = [sure[: STAIR * left * ours] for left in reversed(range(len(taken)))]
         called = [np.isin(np.arange(truth.size), [*a, *b]) for a, b in zip(taken, bad, strict=True)]
         sheets = [each.reshape(truth.shape) * 1.0 for each in called]
+        told += zip(sheets[1:], sheets, strict=False)
+        last += sheets[-1:]
         for cells, few, sheet, number in zip(taken, bad, sheets, numbers(truth, sheets, ours), strict=True):
             if number is None:
                 continue
@@ -94,24 +136,83 @@ def recovered(exams: int, senders: int, archives: int, ours: bool, group: int, r
             surprise = counted(number, sheet, rates) - of_bad.sum() - of_group.sum()
             total = np.clip(of_group.sum() + surprise * spread / (spread + noise), 0.1, len(cells) - 0.1)
             chances.flat[cells] = tilted(of_group, float(total))
+    if bits:  # the replacements of each sender, then better_than between senders of one setting
+        for a, b in [*told, *zip(last, last[SETTINGS:], strict=False)]:
+            sharpened(chances, truth, a, b, rng)
     return 100 * float(((chances > 0.5) == truth).mean() - (prior == truth).mean())
 
 
-def mean(exams: int, senders: int, archives: int, ours: bool) -> float:
-    """Mean over the studies, with the group that is best for the attacker."""
+def studies(exams: int, senders: int, archives: int, ours: bool, bits: bool = False) -> str:
+    """Mean and standard deviation over the studies, with the group that is best for the attacker."""
 
-    def over_studies(group: int) -> float:
+    def over(group: int, bits: bool = False) -> list[float]:
         rngs = map(np.random.default_rng, range(STUDIES))
-        return statistics.fmean(recovered(exams, senders, archives, ours, group, rng) for rng in rngs)
+        return [recovered(exams, senders, archives, ours, group, rng, bits) for rng in rngs]
 
-    return max(map(over_studies, GROUPS))
+    found = {group: over(group) for group in GROUPS}
+    best = max(found, key=lambda group: statistics.fmean(found[group]))
+    each = over(best, bits=True) if bits else found[best]
+    return f"{statistics.fmean(each):+.2f} ± {statistics.stdev(each):.2f} %"
+
+
+def half(exams: int, senders: int, archives: int) -> str:
+    """The same of a board that keeps half of the exams out of sight, in percent of all labels."""
+    mean, _, spread, _ = studies(exams // 2, senders, archives, True).split()
+    return f"{float(mean) / 2:+.2f} ± {float(spread) / 2:.2f} %"
+
+
+def write_sheet(data: Dataset, folder: Path, number: int, archive: Path) -> None:
+    """Write the archive of a sheet on which one more cell of each exam than before is called wrong."""
+    setting, lines = "full_error", []
+    for video in data.videos:
+        verdicts = {
+            step.step_id: "incorrect" if place < number else "correct" for place, step in enumerate(video.steps, 1)
+        }
+        lines.append({"setting": setting, "video_id": video.video_id, "verdicts": verdicts})
+    (folder / f"{number}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (source,) = find_runs([str(folder / f"{number}.jsonl")])
+    archive.unlink(missing_ok=True)
+    pack(source, read_run(source, data).records, data, ModelCard(name="m"), archive)
+
+
+ATTACKS: dict[str, Callable[[Path, int], tuple[Path, float]]] = {
+    "overwrite": lambda inbox, number: (inbox / "model.zip", 1e9 + number),
+    "sort first, equal dates": lambda inbox, number: (inbox / f"{99 - number}.zip", 1e9),
+    "date back": lambda inbox, number: (inbox / f"{number}.zip", 1e9 - 90 * 86_400 * number),
+}
+"""Name and date of the archive that the attacker puts into his folder before each build."""
+
+
+def remembered(data: Dataset, name: Callable[[Path, int], tuple[Path, float]], builds: int = 8) -> int:
+    """Different numbers of one setting that a sender reads over so many builds."""
+    read = set()
+    with TemporaryDirectory() as folder:
+        root, inbox = Path(folder), Path(folder) / "inbox"
+        (inbox / "lab").mkdir(parents=True)
+        (root / "inbox.senders.txt").write_text("lab")
+        for number in range(2, 2 + builds):
+            archive, date = name(inbox / "lab", number)
+            write_sheet(data, root, number, archive)
+            os.utime(archive, (date, date))
+            build_board(inbox, data, root / "board", Options(), new_ledger=number == 2, progress=False)
+            (part,) = json.loads((root / "board" / "board.json").read_text())["settings"]
+            read |= {row["value"] for row in part["judges"]}
+    return len(read)
 
 
 def main() -> None:
-    """Print the table of docs/reference/validation.md."""
-    print("| exams | senders | archives each | every digit of every archive | this board |\n|---|---|---|---|---|")
+    """Print the table of docs/reference/validation.md, or the numbers read of the data set that is named."""
+    if len(sys.argv) > 1:
+        for attack, name in ATTACKS.items():
+            print(f"{attack}: {remembered(open_dataset(sys.argv[1]), name)} numbers in 8 builds")
+        return
+    print(
+        "| exams | senders | archives each | every digit of every archive | this board | half of the exams kept out |"
+    )
+    print("|---|---|---|---|---|---|")
     for case in product((84, 200), (1, 10), (1, 3, 50)):
-        found = (f"{mean(*case, ours):+.2f} %" for ours in (False, True))
+        few = (*case[:2], min(case[2], NUMBERS))  # a fourth is not answered
+        found = studies(*case, ours=False), studies(*few, ours=True, bits=True), half(*few)
         print(f"| {' | '.join([*map(str, case), *found])} |", flush=True)
 
 

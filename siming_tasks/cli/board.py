@@ -14,6 +14,7 @@ from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.input_kinds import kind_of
+from siming_tasks.common.sanitize import alike
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
@@ -76,17 +77,16 @@ def _pack(
     """Write the archive of the one run in ``sources`` and return its path."""
     from pydantic import ValidationError
 
-    from siming_tasks.benchmark.record import has_supervised_judge
     from siming_tasks.benchmark.tasks import ABLATION_TASKS, TASKS
     from siming_tasks.study.results.run import read_run
-    from siming_tasks.tools.board.admission import SUPERVISED_REFUSAL
+    from siming_tasks.tools.board.admission import REFUSALS, role_of
     from siming_tasks.tools.board.submission import ModelCard, pack
 
     if len(sources) != 1:
         raise DataError(f"{run_path} holds {len(sources)} runs. Give the folder of one.")
     run = read_run(sources[0], dataset)
-    if sources[0].role == "supervised" or has_supervised_judge(run.records):
-        raise DataError(f"{run_path}: {SUPERVISED_REFUSAL}")
+    if (role := role_of(sources[0].facts, run.records)) in REFUSALS:
+        raise DataError(f"{run_path}: {REFUSALS[role]}")
     ablations = [TASKS[name].task_name for name in run.settings if name in ABLATION_TASKS]
     if ablations:
         if len(ablations) == len(run.settings):
@@ -101,7 +101,10 @@ def _pack(
     except ValidationError as error:
         first = error.errors()[0]
         raise OptionsError(f"--{str(first['loc'][0]).replace('_', '-')}: {first['msg']}.") from None
-    return pack(sources[0], run.records, dataset, model, out or Path(f"{sources[0].slug}.zip"))
+    out = out or Path(f"{sources[0].slug}.zip")
+    if out.exists():
+        raise DataError(f"{out}: there already. A board refuses what changed under its name: give another --out.")
+    return pack(sources[0], run.records, dataset, model, out)
 
 
 @cli.command("board build inbox --data exams --out board", "siming docs publish")
@@ -109,36 +112,24 @@ def _pack(
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
 @cli.LABELS
 @click.option("--out", type=cli.NEW_FOLDER, default="siming_board", help="the new folder")
-@click.option("--reruns", type=Path, help="the organiser's own runs, SENDER/NAME as the archives")
-@click.option("--match", type=cli.SHARE, default=1.0, help="share of equal answers that verifies a row")
-@click.option("--most", type=click.IntRange(1), default=3, help="submissions of one sender within 30 days")
-def build(
-    folder: Path,
-    options: Options,
-    labels: Path | None,
-    out: Path,
-    reruns: Path | None,
-    match: float,
-    most: int,
-) -> int:
+@click.option("--new-ledger", is_flag=True, help="begin a ledger: nothing was shown before")
+def build(folder: Path, options: Options, labels: Path | None, out: Path, new_ledger: bool) -> int:
     """Build a static leaderboard from submitted archives; 1 if an archive was refused.
 
-    Scores every *.zip of a folder, which has a folder a sender; each sender has one number a setting. A row is
-    verified if the organiser's own run in --reruns gave the same answers.
+    Scores every *.zip of a folder, which has a folder a sender. INBOX.senders.txt lists the senders; INBOX.ledger.jsonl
+    keeps what was shown: each sender has three answers a setting in all.
     """
     from siming_tasks.tools.board.build import archives_in, build_board
+    from siming_tasks.tools.board.ledger import read_senders
 
-    sent = Counter(sender for _, sender, _ in archives_in(folder))  # before a data set is looked for
-    entries, refused = build_board(
-        folder, cli.open_dataset(options, labels=labels), out, options, reruns=reruns, match=match, most=most
-    )
+    archives, senders = archives_in(folder), read_senders(folder)  # before a data set is looked for
+    sent = Counter(senders.get(alike(path.parent.name)) for path in archives if path.parent != folder)
+    dataset = cli.open_dataset(options, labels=labels)
+    entries, refused = build_board(folder, dataset, out, options, new_ledger=new_ledger)
     for line in refused:
         say(f"refused: {line}", error=True)
     taken = Counter(entry.sender for entry in entries)
-    counts = ", ".join(
-        f"{sender or 'no sender'} {taken[sender]} of {number}" for sender, number in sorted(sent.items())
-    )
-    say(f"Submissions taken: {counts}.")
-    verified = sum(entry.verified for entry in entries)
-    say(f"{out / 'index.html'}: {verified} verified, {len(entries) - verified} community rows.")
+    counts = ", ".join(f"{sender} {taken[sender]} of {number}" for sender, number in sorted(sent.items()) if sender)
+    say(f"Submissions taken: {counts or 'none'}.")
+    say(f"{out / 'index.html'}: {len(entries)} submissions.")
     return 1 if refused else 0

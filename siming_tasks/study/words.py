@@ -100,8 +100,6 @@ WORDS: Mapping[str, str] = {
     "no reply": "The run has no raw reply to this question.",
     "no place": "The answer follows from the reply’s order or form, not from the step’s name.",
     "no prompt": "The words of this prompt are not known here ({prompt}).",
-    # the board
-    "verified": "Verified: the host ran the model again and got the same answer to {same}.",
 }
 
 

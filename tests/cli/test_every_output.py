@@ -104,8 +104,11 @@ def given() -> Iterator[Path]:
     asked = {"id": "full_score/v001", "asked": "0", "model": "m", "file": "j", "setting": "full_score"}
     (root / "results.jsonl").write_text(json.dumps(result) + "\n")
     (root / "job_asked.jsonl").write_text(json.dumps(asked) + "\n")
-    (root / "inbox").mkdir()
-    assert main(["board", "submit", str(run), "--out", str(root / "inbox" / "m.zip"), "--data", str(data.root)]) == 0
+    (root / "inbox" / "lab").mkdir(parents=True)
+    (root / "inbox.senders.txt").write_text("lab")
+    (root / "inbox.ledger.jsonl").write_text("")
+    archive = str(root / "inbox" / "lab" / "m.zip")
+    assert main(["board", "submit", str(run), "--out", archive, "--data", str(data.root)]) == 0
     yield root
     shutil.rmtree(root, ignore_errors=True)
 

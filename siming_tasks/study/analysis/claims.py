@@ -9,12 +9,17 @@ from typing import Literal
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.jackknife import p_of_t
 from siming_tasks.benchmark.metrics.reasons import Reason
-from siming_tasks.benchmark.metrics.thresholds import ALPHA, NOISE
+from siming_tasks.benchmark.metrics.thresholds import ALPHA, COMPARABLE, NOISE
 from siming_tasks.study.words import reason, say
 
 Kind = Literal["as good", "better", "worse", "open", "not tested"]
 NO_MODEL: Mapping[str, str] = {"reference": say("reference judge"), "supervised": say("supervised")}
 """Roles of judges that are never ranked or tested beside models, with the reason."""
+
+
+def why_unranked(role: str, answered: float) -> str:
+    """Reason why a judge of this role that answered this share of the steps is never ranked; empty: it may be."""
+    return NO_MODEL.get(role, "") or (say("partial") if answered < COMPARABLE else "")
 
 
 @dataclass(frozen=True)

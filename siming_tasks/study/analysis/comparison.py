@@ -27,7 +27,7 @@ from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
-from siming_tasks.study.analysis.claims import NO_MODEL, all_above_0, claim_of, least_sure
+from siming_tasks.study.analysis.claims import all_above_0, claim_of, least_sure, why_unranked
 from siming_tasks.study.analysis.pairs import Raters
 from siming_tasks.study.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
 from siming_tasks.study.analysis.tables import TableText
@@ -61,7 +61,6 @@ TABLES: Mapping[str, TableText] = {
 }
 Held = Mapping[tuple[str, str], Jackknifed]
 """By judge and metric, its ranked value."""
-PARTIAL = say("partial")
 
 
 @dataclass(frozen=True)
@@ -261,8 +260,7 @@ def compare_judges(
     imputed = {name: matrix.imputed() for name, matrix in judges.items()}
     held = {(name, metric): jackknife(statistic(metric, mapping), matrix)
             for name, matrix in imputed.items() for metric in metrics}  # fmt: skip
-    no_model = {name: NO_MODEL[role] for name, role in (roles or {}).items() if name in judges and role in NO_MODEL}
-    unranked = {**_unranked(judges, held, key), **no_model}
+    unranked = _unranked(judges, held, key, roles or {})
     rows = list(_values(judges, held, mapping))
     pairs = []
     for a, b in combinations(judges, 2) if against is None else ((name, against) for name in judges if name != against):
@@ -298,11 +296,11 @@ def _values(judges: Mapping[str, ScoreMatrix], held: Held, mapping: LabelMapping
                 yield flagged(held[name, key].estimate(), key, matrix.answered_share).at(RANKED, name, key)
 
 
-def _unranked(judges: Mapping[str, ScoreMatrix], held: Held, key: str) -> dict[str, str]:
+def _unranked(judges: Mapping[str, ScoreMatrix], held: Held, key: str, roles: Mapping[str, str]) -> dict[str, str]:
     """By judge that cannot be ranked, why."""
-    partial = {name: PARTIAL for name, matrix in judges.items() if matrix.answered_share < COMPARABLE}
+    refused = {name: why_unranked(roles.get(name, "model"), matrix.answered_share) for name, matrix in judges.items()}
     undefined = {name: reason(held[name, key].estimate()) for name in judges if np.isnan(held[name, key].value)}
-    return partial | undefined
+    return undefined | {name: why for name, why in refused.items() if why}
 
 
 def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], mapping: LabelMapping) -> Pair:

@@ -116,6 +116,7 @@ class ForestPlot:
     axis: str
     panels: Sequence[Panel]
     marks: Sequence[Mark]
+    digits: int = 3  # of the ends of intervals
 
     @property
     def scale(self) -> list[float]:
@@ -156,10 +157,11 @@ class ForestPlot:
         for place, panel in enumerate(self.panels):
             start = left + place * each
             axis = Axis.around(self.scale, start, start + each - (16.0 if narrow else 146.0))
-            parts += _draw_panel(panel, axis, bottom, 4 if narrow else 7)
+            parts += _draw_panel(panel, axis, bottom, 4 if narrow else 7, self.digits)
             for number, mark in enumerate(self.marks):
                 if (found := mark.found[place]) is not None:
-                    parts += _draw_mark(mark, found, axis, HEADING + row * (number + (0.75 if narrow else 0.5)), narrow)
+                    y = HEADING + row * (number + (0.75 if narrow else 0.5))
+                    parts += _draw_mark(mark, found, axis, y, narrow, self.digits)
         foot = [_text("axis", left + (width - left) / 2 - (0 if narrow else 60), bottom + 18, self.axis)]
         lines = self.key if narrow else [" · ".join(self.key)]
         foot += [_text("key", 4, bottom + 38 + 15 * k, line) for k, line in enumerate(lines)]
@@ -170,8 +172,8 @@ class ForestPlot:
         return head + style + Markup("").join([*parts, *foot]) + Markup("</svg>")
 
 
-def forest_plot(standing: Standing) -> ForestPlot | None:
-    """The figure of one setting; None if no judge has a value."""
+def forest_plot(standing: Standing, digits: int = 3) -> ForestPlot | None:
+    """The figure of one setting, with so many digits at the ends of intervals; None if no judge has a value."""
     rows = standing.rows
     judges = [
         row for row in rows if row.role not in ("human", "no_video") and row.value and row.value.value is not None
@@ -191,15 +193,15 @@ def forest_plot(standing: Standing) -> ForestPlot | None:
         with_each = row.physicians if row.physicians and row.physicians.value is not None else None
         marks.append(Mark(row.name, row.role, [row.value, with_each][: len(panels)], thin=not row.rank))
     axis = standing.metric + (", SYNTHETIC data" if standing.synthetic else "")
-    return ForestPlot(TASKS[standing.setting].title, axis, panels, marks)
+    return ForestPlot(TASKS[standing.setting].title, axis, panels, marks, digits)
 
 
-def _draw_panel(panel: Panel, axis: Axis, bottom: float, most: int) -> list[Markup]:
+def _draw_panel(panel: Panel, axis: Axis, bottom: float, most: int, digits: int) -> list[Markup]:
     """Heading, numbers of the axis above and lines below them, and what lies behind the marks."""
     parts = [_text("said head", axis.start, 14, panel.heading)]
     if panel.behind and panel.high is not None:
         low, high = (axis.start if panel.low is None else axis.at(panel.low)), max(axis.at(panel.high), axis.start)
-        ends = [page_number(end) for end in (panel.low, panel.high) if end is not None]
+        ends = [page_number(end, digits) for end in (panel.low, panel.high) if end is not None]
         form = '<g class="{}"><title>{}</title><rect x="{:g}" y="{:g}" width="{:g}" height="{:g}"/></g>'
         width, height = round(max(2.0, high - low), 1), bottom - HEADING
         parts.append(Markup(form).format(panel.behind, " to ".join(ends), low, HEADING, width, height))
@@ -209,11 +211,11 @@ def _draw_panel(panel: Panel, axis: Axis, bottom: float, most: int) -> list[Mark
     return parts
 
 
-def _draw_mark(mark: Mark, found: Estimate, axis: Axis, y: float, narrow: bool) -> list[Markup]:
+def _draw_mark(mark: Mark, found: Estimate, axis: Axis, y: float, narrow: bool, digits: int) -> list[Markup]:
     """One judge in one panel: its interval, the mark, and beside a wide panel the numbers."""
     value, behind, parts = page_number(found.value), Markup(""), list[Markup]()
     if found.low is not None and found.high is not None:
-        value += f" [{page_number(found.low)}, {page_number(found.high)}]"
+        value += f" [{page_number(found.low, digits)}, {page_number(found.high, digits)}]"
         behind = _line("reach", axis.at(found.low), y, axis.at(found.high), y)
     if not narrow:
         parts.append(_text("said", axis.stop + 10, y + 4, value))

@@ -14,15 +14,17 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.sanitize import one_line, shown_name
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
+from siming_tasks.study.analysis.claims import why_unranked
 from siming_tasks.study.results.discovery import REFERENCE_MODEL
 from siming_tasks.study.results.run import Run
 from siming_tasks.tools.board.submission import FIX, Received, predictions_of, read_submission
 
-SUPERVISED_REFUSAL = (
-    "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the models of your own "
-    "report; submit a model."
-)
-"""Reason to refuse each kind of baseline that :mod:`siming_tasks.benchmark.record` recognises."""
+REFUSALS = {
+    "reference": "a run of a reference judge (--model siming_reference), which is no model. Submit a model.",
+    "supervised": "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the "
+    "models of your own report; submit a model.",
+}
+"""Reason to refuse each kind of judge that :func:`siming_tasks.study.analysis.claims.why_unranked` never ranks."""
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 """Errors that a fault of the board itself raises over an unforeseen archive: only that archive loses its row."""
@@ -40,10 +42,7 @@ class Entry:
         settings: their evaluation by setting.
         findings: what is odd about it.
         name: of the model, unlike every other's on the board.
-        sender: who sent it, as the host sorts the archives; ``came``: when, in seconds since 1970.
-        agreement: share of the asked steps on which the host's own run gave the same answer (a missing answer equals a
-            missing answer); None without a usable re-run.
-        verified: that share is large enough.
+        sender: who sent it, by the host's list.
     """
 
     received: Received
@@ -52,9 +51,6 @@ class Entry:
     findings: tuple[str, ...]
     name: str
     sender: str = ""
-    came: float = 0.0
-    agreement: float | None = None
-    verified: bool = False
 
 
 def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
@@ -65,14 +61,10 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
     """
     try:
         received = read_submission(path, dataset)
-        # a board is of models: what answers from the labels, or without any video, has a row of its own there
-        if received.submission.run.get("model") == REFERENCE_MODEL:
-            what = "a run of a reference judge (--model siming_reference), which is no model"
-            fix = "Physicians and no-video baselines have rows of their own; submit a model."
-            raise DataError(f"{path}: {what}. {fix}")
         run = predictions_of(received, dataset)
-        if received.submission.run.get("judge") == SUPERVISED or has_supervised_judge(run.records):
-            raise DataError(f"{path}: {SUPERVISED_REFUSAL}")
+        role = role_of(received.submission.run, run.records)
+        if why_unranked(role, 1.0):
+            raise DataError(f"{path}: {REFUSALS[role]}")
         if errors := [problem for problem in run.problems if problem.severity == "error"]:
             raise DataError.of(errors, shown=3)
         for name in run.settings:
@@ -90,6 +82,12 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
     except _UNFORESEEN as error:
         what = f"{type(error).__name__}: {one_line(error, 200)}"
         raise DataError(f"{path}: cannot be scored ({what}). {FIX}") from error
+
+
+def role_of(facts: Mapping[str, Any], records: Mapping[str, Any]) -> str:
+    """Kind of judge that a run's facts or its records tell of."""
+    supervised = facts.get("judge") == SUPERVISED or has_supervised_judge(records)
+    return "supervised" if supervised else "reference" if facts.get("model") == REFERENCE_MODEL else "model"
 
 
 def refusal(path: Path, error: DataError) -> str:

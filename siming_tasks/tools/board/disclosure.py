@@ -4,16 +4,15 @@ Of a judge that answered at least 95 % of a whole setting it says the headline m
 its interval to two; of any other, that it is not ranked. Whether a value exists at all depends on the labels: answers
 that are all the same are not ranked, whatever the labels are, and why another has no value is not said. A sender has
 one number a setting, and a later submission replaces it only where it is better beyond chance: the Ladder of Blum and
-Hardt (2015, https://proceedings.mlr.press/v37/blum15.html). Who begins with bad answers on purpose could climb it step
-by step, and each number counts something; so a sender gets three numbers a setting in all. (The other way, a half of
-the exams kept out of sight until the end, would widen every interval by 1.4.)
+Hardt (2015, https://proceedings.mlr.press/v37/blum15.html). A number and the word that another is not better both tell
+of labels; so of a sender three submissions a setting are answered in all, whatever the edition.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,56 +24,88 @@ from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.benchmark.metrics.jackknife import difference
 from siming_tasks.benchmark.metrics.labels import ordinal_labels
 from siming_tasks.benchmark.metrics.no_video import SHUFFLED
-from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.options import Options
+from siming_tasks.study.analysis.claims import why_unranked
 from siming_tasks.study.analysis.comparison import NO_VIDEO
 from siming_tasks.study.report.standings import Entrant, JudgeRow, Standing
 
 VALUE_DIGITS, INTERVAL_DIGITS = 3, 2
-MOST, DAYS = 3, 30
-"""Submissions that a board takes of one sender within so many days."""
 NOBODY = "No submission has a number in this setting."
 NUMBERS = 3
-"""Numbers that one sender is ever shown in a setting."""
+"""Submissions of one sender that are ever answered in a setting: by a number, or by the word that it is not better."""
+
+Told = float | str | None
+"""What a ledger keeps of an answer: the number (None: it has no value), or a key of :data:`_WHY`."""
+
+_WHY = {
+    "incomplete": "It did not answer 95 % of the whole setting.",
+    "constant": "All its answers are the same.",
+    "spent": f"Its sender has had {NUMBERS} answers in this setting, on labels of these exams.",
+    "not better": "Not better beyond chance than the number that its sender has.",
+}
+_REPLACED = "Replaced by a later one of its sender, which is better."
 
 
-def chosen(candidates: Sequence[tuple[str, Entrant]], options: Options) -> tuple[list[Entrant], dict[str, str]]:
-    """The submissions whose numbers a setting shows, one a sender; and by the name of each other one, why not.
+def is_scored(told: Told) -> bool:
+    """True for an answer that tells of labels."""
+    return told not in ("incomplete", "constant", "spent")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A submission in one setting, its sender, and what was told of it by setting when it was first seen."""
+
+    sender: str
+    entrant: Entrant
+    told: Mapping[str, Told]
+
+
+def chosen(
+    candidates: Sequence[Candidate], setting: str, spent: Counter[tuple[str, str]], options: Options
+) -> tuple[list[Entrant], dict[str, str], dict[str, Told]]:
+    """The submissions whose numbers a setting shows, one a sender; by the name of each other one, why not; what is new.
 
     Args:
-        candidates: sender and submission, in the order in which they came.
+        candidates: in the order of the ledger. What was told once is told again; only what is new is decided.
+        setting: its name.
+        spent: answers that a setting and sender have had; those that are given here are added.
         options: label mapping and positive class.
     """
     shown: dict[str, Entrant] = {}
     apart: dict[str, str] = {}
-    numbers: Counter[str] = Counter()
-    for sender, each in candidates:
-        before = shown.get(sender)
-        if why := _no_number(each, options):
-            apart[each.name] = why
-        elif numbers[sender] == NUMBERS:
-            apart[each.name] = f"Its sender has had {NUMBERS} numbers in this setting."
-        elif before is None or _is_better(each, before, options):
-            shown[sender] = each
-            numbers[sender] += 1
-            if before:
-                apart[before.name] = f"Replaced by {each.name}, which is better."
-        else:
-            apart[each.name] = f"Not better beyond chance than {before.name}, of the same sender."
-    return [each for sender, each in candidates if shown.get(sender) is each], apart
+    new: dict[str, Told] = {}
+    for each in candidates:
+        name, before = each.entrant.name, shown.get(each.sender)
+        if setting not in each.told:
+            new[name] = _answer(each.entrant, before, spent[setting, each.sender], options)
+            spent[setting, each.sender] += is_scored(new[name])
+        told = each.told.get(setting, new.get(name))
+        if isinstance(told, str):
+            apart[name] = _WHY.get(told, told)
+            continue
+        if before:
+            apart[before.name] = _REPLACED
+        shown[each.sender] = each.entrant
+    return [each.entrant for each in candidates if shown.get(each.sender) is each.entrant], apart, new
 
 
-def _no_number(entrant: Entrant, options: Options) -> str:
-    """Reason for no number that the answers alone decide; empty if they may have one."""
+def _answer(entrant: Entrant, before: Entrant | None, spent: int, options: Options) -> Told:
+    """What is told of a submission that is seen for the first time."""
     asked, every = (entrant.evaluation["requests"][name] for name in ("asked", "expected"))
     share = entrant.rows.one(ANSWERED, ALL, COVERAGE).value or 0.0
-    if asked != every or share < COMPARABLE:
-        return f"It answered less than {100 * COMPARABLE:g} % of the setting."
+    if asked != every or why_unranked(entrant.role, share):
+        return "incomplete"
     panel = entrant.task_run.panel
     labels = ordinal_labels(panel.predicted, panel.max_score, options.mapping)
     given = (labels if panel.answer == "score" else panel.predicted)[panel.answered]
-    return "All its answers are the same." if np.unique(given).size == 1 else ""
+    if np.unique(given).size == 1:
+        return "constant"
+    if spent >= NUMBERS:
+        return "spent"
+    if before and not _is_better(entrant, before, options):
+        return "not better"
+    return _rounded(entrant.rows.one(RANKED, ALL, headline(panel.answer))).value
 
 
 def _is_better(new: Entrant, old: Entrant, options: Options) -> bool:
@@ -118,7 +149,7 @@ def public_setting(standing: Standing, apart: dict[str, str]) -> dict[str, Any]:
         "judges": [_public(row) for row in rows if row.role == "model"],
         "no_video": [_public(row) for row in rows if row.role == "no_video"],
         "not_ranked": {**apart, **standing.apart, **unranked},
-        "why": standing.why or NOBODY,
+        "why": "" if any(row.role == "model" for row in rows) else standing.why or NOBODY,
     }
 
 

@@ -26,7 +26,7 @@ from siming_tasks import __version__
 from siming_tasks.benchmark.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import atomic_path, open_regular
+from siming_tasks.common.files import atomic_path, read_bytes
 from siming_tasks.common.public_facts import public_media, public_run
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
@@ -109,11 +109,12 @@ class Submission(_Model):
 
 @dataclass(frozen=True)
 class Received:
-    """An archive that could be read: what it says of itself, and its predictions as bytes."""
+    """An archive that could be read: what it says of itself, its predictions as bytes, and the SHA-256 of its own."""
 
     path: Path
     submission: Submission
     predictions: bytes
+    sha256: str
 
 
 def pack(source: RunSource, records: Mapping[str, Any], dataset: Dataset, card: ModelCard, out: Path) -> Path:
@@ -151,14 +152,10 @@ def read_submission(path: Path, dataset: Dataset) -> Received:
     asked = _count_requests(dataset)
     room = 1_000_000 + _FULL_LINE * asked["full"] + _CLIP_LINE * asked["clip"]
     limits = {"submission.json": _MAX_ABOUT, "predictions.jsonl": min(room, _MAX_PREDICTIONS)}
+    content = read_bytes(path, _MAX_ARCHIVE, FIX)
     try:
-        with open_regular(path) as stream:
-            if stream.seek(0, io.SEEK_END) > _MAX_ARCHIVE:
-                raise DataError(f"{path}: larger than {_MAX_ARCHIVE:,} bytes. {FIX}")
-            with zipfile.ZipFile(_Careful(io.FileIO(stream.fileno(), closefd=False))) as archive:
-                parts = _read_members(path, archive, limits)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file.") from None
+        with zipfile.ZipFile(_Careful(content)) as archive:
+            parts = _read_members(path, archive, limits)
     except _BROKEN as error:
         what = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise DataError(f"{path}: not a readable zip archive ({what}). {FIX}") from None
@@ -173,10 +170,10 @@ def read_submission(path: Path, dataset: Dataset) -> Received:
         raise DataError(f"{path}: submission.json is not JSON ({what}). {FIX}") from None
     if hashlib.sha256(parts["predictions.jsonl"]).hexdigest() != about.predictions_sha256:
         raise DataError(f"{path}: predictions.jsonl is not the file that submission.json was made with. {FIX}")
-    return Received(path, about, parts["predictions.jsonl"])
+    return Received(path, about, parts["predictions.jsonl"], hashlib.sha256(content).hexdigest())
 
 
-class _Careful(io.BufferedReader):
+class _Careful(io.BytesIO):
     """A file that gives no more than :data:`_MAX_READ` bytes at once: zipfile reads a whole table of contents."""
 
     def read(self, size: int | None = -1, /) -> bytes:

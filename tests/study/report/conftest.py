@@ -90,6 +90,14 @@ def packed(lab: Lab, run: str | Path, out: Path, **card: Any) -> Path:
     return pack(source, read_run(source, lab.dataset).records, lab.dataset, card_, out)
 
 
+def host(inbox: Path, dataset: Dataset, out: Path, **how: Any) -> tuple[list[Any], list[str]]:
+    """Build a board as its host: every folder of the inbox is a sender, and the first build begins the ledger."""
+    folders = sorted(path.name for path in inbox.iterdir() if path.is_dir() and path.suffix.lower() != ".zip")
+    inbox.with_name(f"{inbox.name}.senders.txt").write_text("\n".join(folders))
+    new = not inbox.with_name(f"{inbox.name}.ledger.jsonl").exists()
+    return build_board(inbox, dataset, out, OPTIONS, new_ledger=new, progress=False, **how)
+
+
 @pytest.fixture(scope="session")
 def lab(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """Three runs (oracle, a noisy model, a hostile model) and their report, videos linked."""
@@ -104,11 +112,11 @@ def lab(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
 @pytest.fixture(scope="session")
 def board(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A board with a verified row, a community row with findings, and a refused archive."""
+    """A board with two senders, findings, and a refused archive."""
     root = tmp_path_factory.mktemp("board")
     card = {"organization": "Example lab", "parameters": "7B", "url": "https://example.org/noisy"}
-    packed(lab, "noisy", root / "inbox" / "noisy.zip", name="Noisy 7B", **card)
+    packed(lab, "noisy", root / "inbox" / "a team" / "noisy.zip", name="Noisy 7B", **card)
     packed(lab, "hostile", root / "inbox" / "another team" / "hostile.zip", name=HOSTILE_NAME, saw_test_data="yes")
-    (root / "inbox" / "broken.zip").write_bytes(b"PK nothing")
-    build_board(root / "inbox", lab.dataset, root / "board", OPTIONS, reruns=lab.runs, progress=False)
+    (root / "inbox" / "a team" / "broken.zip").write_bytes(b"PK nothing")
+    host(root / "inbox", lab.dataset, root / "board")
     return root / "board" / "index.html"

@@ -58,7 +58,11 @@ def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, capsys) -> N
     named.write_text("".join(json.dumps(line) + "\n" for line in answers[1:]))
     printed = "".join(capsys.readouterr())
     assert main(["report", *runs, str(named), *data, "--out", str(out / "report")]) == 0
-    assert main(["board", "build", str(out), *data, "--out", str(out / "board")]) == 0
+    (out / "inbox").mkdir()
+    for path in out.glob("*.zip"):
+        path.rename(out / "inbox" / path.name)
+    out.with_name(f"{out.name}.senders.txt").write_text("inbox")
+    assert main(["board", "build", str(out), *data, "--out", str(out / "board"), "--new-ledger"]) == 0
     assert len(planted) > 47
     _nowhere([*marks, placed, str(tmp_path), str(lab.dataset.root)], out, "")
     _nowhere(marks, out, printed)
@@ -68,16 +72,18 @@ def test_no_secret_of_a_submission_gets_out(lab, make_run, tmp_path: Path, capsy
     """The sender's own suite may be another one: what comes in goes through the list again."""
     run = make_run(lab.dataset, tmp_path / "run", model="example/m", settings=("full_score",))
     data, planted = ["--data", str(lab.dataset.root)], {form: f"q{secrets.token_hex(12)}" for form in FORMS}
-    (tmp_path / "inbox").mkdir()
+    (tmp_path / "inbox" / "lab").mkdir(parents=True)
+    (tmp_path / "inbox.senders.txt").write_text("lab")
     assert main(["board", "submit", str(run), *data, "--out", str(tmp_path / "a.zip")]) == 0
-    with zipfile.ZipFile(tmp_path / "a.zip") as old, zipfile.ZipFile(tmp_path / "inbox" / "a.zip", "w") as new:
+    with zipfile.ZipFile(tmp_path / "a.zip") as old, zipfile.ZipFile(tmp_path / "inbox" / "lab" / "a.zip", "w") as new:
         about = json.loads(old.read("submission.json"))
         for form, secret in planted.items():
             name, value = given_to(form, secret)
             about["run"] |= {f"x {form}": value, "model_args": f"{about['run']['model_args']},{name}={value}"}
         new.writestr("submission.json", json.dumps(about))
         new.writestr("predictions.jsonl", old.read("predictions.jsonl"))
-    assert main(["board", "build", str(tmp_path / "inbox"), *data, "--out", str(tmp_path / "out" / "board")]) == 0
+    build = ["board", "build", str(tmp_path / "inbox"), *data, "--out", str(tmp_path / "out" / "board")]
+    assert main([*build, "--new-ledger"]) == 0
     marks = [mark for form, secret in planted.items() for mark in traces(form, secret)]
     _nowhere(marks, tmp_path / "out", "".join(capsys.readouterr()))
 

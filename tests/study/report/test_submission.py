@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +21,7 @@ from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.benchmark.metrics.no_video import SHUFFLED
 from siming_tasks.benchmark.tasks import BENCHMARK_TASKS
 from siming_tasks.cli import main
+from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
 from siming_tasks.study.analysis.comparison import NO_VIDEO
 from siming_tasks.study.report.standings import Entrant, stand
@@ -26,13 +31,13 @@ from siming_tasks.study.results.run import read_run
 from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.disclosure import coarse
 from siming_tasks.tools.board.submission import ModelCard, pack, predictions_of, read_submission
-from tests.study.report.conftest import OPTIONS, packed, write_run
+from tests.study.report.conftest import OPTIONS, host, packed, write_run
 
 
 def board_of(exams: Dataset, inbox: Path, **how: Any) -> tuple[dict[str, Any], str, list[Any], list[str]]:
     """board.json and page of an inbox, its entries and what was refused."""
     out = inbox.parent / "board"
-    entries, refused = build_board(inbox, exams, out, OPTIONS, progress=False, **how)
+    entries, refused = host(inbox, exams, out, **how)
     return json.loads((out / "board.json").read_text()), (out / "index.html").read_text(), entries, refused
 
 
@@ -50,35 +55,35 @@ def test_a_packed_run_reads_back_the_same(lab, tmp_path: Path) -> None:
     assert not any(said in text for said in (b"sk-private", str(lab.runs).encode(), str(lab.dataset.root).encode()))
 
 
-def test_the_board_ranks_flags_and_verifies_submissions(lab, tmp_path: Path) -> None:
-    inbox, reruns = tmp_path / "inbox", tmp_path / "reruns"
-    reruns.mkdir()
+def test_the_board_ranks_and_flags_submissions(lab, tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
     perfect = write_run(lab.dataset, tmp_path / "perfect", model="example/Perfect")
-    packed(lab, "noisy", inbox / "noisy.zip", name="Noisy", organization="Org")
-    packed(lab, "noisy", inbox / "copy.zip", name="Another name")
-    packed(lab, perfect, inbox / "wrong.zip", name="<script>alert(1)</script>", saw_test_data="yes")
-    packed(lab, "hostile", inbox / "few.zip", name="noisy")
-    packed(lab, "oracle", inbox / "best.zip", name="The best model")
-    for name in ("noisy", "wrong"):
-        (reruns / name).symlink_to(lab.runs / "noisy")
-    written, page, entries, refused = board_of(lab.dataset, inbox, reruns=reruns, most=9)
-    found = {entry.received.path.stem: entry for entry in entries}
+    packed(lab, "noisy", inbox / "a" / "noisy.zip", name="Noisy", organization="Org")
+    packed(lab, "noisy", inbox / "b" / "noisy.zip", name="Noisy")
+    packed(lab, "noisy", inbox / "c" / "x.zip", name="Noisy (a/noisy.zip)")
+    packed(lab, perfect, inbox / "b" / "wrong.zip", name="<script>alert(1)</script>", saw_test_data="yes")
+    packed(lab, "hostile", inbox / "b" / "few.zip", name="noisy")
+    packed(lab, "oracle", inbox / "b" / "best.zip", name="The best model")
+    packed(lab, perfect, inbox / "lost.zip")
+    packed(lab, perfect, tmp_path / "other" / "team.zip")
+    (inbox / "d").symlink_to(tmp_path / "other")
+    (inbox / "d").rename(inbox / "linked")
+    written, page, entries, refused = board_of(lab.dataset, inbox)
+    found = {(entry.sender, entry.received.path.stem): entry for entry in entries}
 
-    assert len(refused) == 1 and "best.zip: a run of a reference judge (--model siming_reference)" in refused[0]
-    assert [name for name, entry in found.items() if entry.verified] == ["noisy"]
-    assert found["noisy"].agreement == 1.0 and found["copy"].agreement is None
-    assert 0.3 < found["wrong"].agreement < 0.9 and "not verified" in " ".join(found["wrong"].findings)
-    assert "The model has seen test data, by its own card." in found["wrong"].findings
-    assert {"The same predictions as copy.zip.", "The same model name as few.zip."} <= {*found["noisy"].findings}
+    assert len(refused) == 2 and "best.zip: a run of a reference judge (--model siming_reference)" in refused[1]
+    assert "lost.zip: lies in no folder of the host's list of senders" in refused[0]
+    assert "The model has seen test data, by its own card." in found["b", "wrong"].findings
+    assert {"The same predictions as noisy.zip.", "The same model name as few.zip."} <= {*found["a", "noisy"].findings}
 
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in page and "Synthetic data." in page
-    assert [row["archive"] for row in written["submissions"] if row["verified"]] == ["noisy.zip"]
     assert {row["date"] for row in written["submissions"]} == {"2026-01-02"} and "2026-01-02" in page
-    names = {row["archive"]: row["name"] for row in written["submissions"]}
-    assert len(set(names.values())) == 4
+    names = {row["name"] for row in written["submissions"]}
+    assert len(names) == len(entries) == 6  # each of its own, also where somebody took the very name
     full = written["settings"][0]
-    assert full["setting"] == "full_score" and [row["rank"] for row in full["judges"]] == ["1"]  # one number a sender
-    assert full["judges"][0]["name"] == names["noisy.zip"] and names["few.zip"] in full["not_ranked"]
+    assert full["setting"] == "full_score" and len(full["judges"]) == 4 and full["why"] == ""  # one number a sender
+    assert len(full["not_ranked"]) == 2
+    assert "exams or labels are simulated" in page.lower()
 
 
 @pytest.fixture(scope="module")
@@ -95,33 +100,211 @@ def sent(
     how: dict[str, Any] = {"noise": noise, "seed": seed, "settings": settings}
     run = write_run(exams, inbox.parent / f"{sender}{number}", model=f"{sender}/{number}", **how)
     source, card = find_runs([str(run)])[0], ModelCard(name=f"{sender} {number}")
-    archive = pack(source, read_run(source, exams).records, exams, card, inbox / sender / f"{number}.zip")
-    os.utime(archive, (86_400.0 * number,) * 2)
+    pack(source, read_run(source, exams).records, exams, card, inbox / sender / f"{number}.zip")
+
+
+FULL = ("full_score", "full_error")
+
+
+def ledger_of(inbox: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in inbox.with_name("inbox.ledger.jsonl").read_text().splitlines()]
+
+
+def numbers(written: dict[str, Any]) -> set[tuple[str, float]]:
+    return {(part["setting"], row["value"]) for part in written["settings"] for row in part["judges"]}
 
 
 def test_a_later_number_of_a_sender_needs_to_be_better_beyond_chance(dozen: Dataset, tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
-    for number, (noise, seed) in enumerate(((0.9, 1), (0.9, 2), (0.5, 3), (0.15, 4), (0.0, 5))):
-        sent(dozen, inbox, "acme", number, noise, seed, ("full_score", "full_error"))
-    sent(dozen, inbox, "other", 1, 0.8, 2, ("full_score", "full_error"))
-    written, *_, refused = board_of(dozen, inbox, most=99)
-    assert refused == [] and len(written["submissions"]) == 6
+    sent(dozen, inbox, "other", 1, 0.8, 2, FULL)
+    for number, (noise, seed) in enumerate(((0.9, 1), (0.9, 2), (0.3, 3), (0.0, 4))):
+        sent(dozen, inbox, "acme", number, noise, seed, FULL)
+        written, *_, refused = board_of(dozen, inbox)
+    assert refused == [] and len(written["submissions"]) == 5
     for part in written["settings"]:
-        assert {row["name"] for row in part["judges"]} == {"acme 3", "other 1"}
-        assert part["not_ranked"]["acme 0"] == "Replaced by acme 2, which is better."
-        assert part["not_ranked"]["acme 1"] == "Not better beyond chance than acme 0, of the same sender."
-        assert part["not_ranked"]["acme 4"] == "Its sender has had 3 numbers in this setting."
+        assert {row["name"] for row in part["judges"]} == {"acme 2", "other 1"}
+        assert part["not_ranked"] == {
+            "acme 0": "Replaced by a later one of its sender, which is better.",
+            "acme 1": "Not better beyond chance than the number that its sender has.",
+            "acme 3": "Its sender has had 3 answers in this setting, on labels of these exams.",
+        }
+    kept = {row["archive"]: row["shown"]["full_error"] for row in ledger_of(inbox) if row["sender"] == "acme"}
+    assert [kept[f"{number}.zip"] for number in (1, 3)] == ["not better", "spent"]
+    assert ("full_error", kept["2.zip"]) in numbers(written)
 
 
-def test_a_sender_has_three_submissions_within_thirty_days(dozen: Dataset, tmp_path: Path) -> None:
-    """Whatever signs nobody sees stand in the name of its folder."""
+def overwrites(number: int, inbox: Path) -> None:
+    os.replace(inbox / "acme" / f"{number}.zip", inbox / "acme" / "model.zip")
+
+
+def sorts_first(number: int, inbox: Path) -> None:
+    (inbox / "acme" / f"{number}.zip").rename(inbox / "acme" / f"{99 - number}.zip")
+    for path in inbox.rglob("*"):
+        os.utime(path, (0, 0))
+
+
+def dates_back(number: int, inbox: Path) -> None:
+    os.utime(inbox / "acme" / f"{number}.zip", (10_000_000 - 90 * 86_400 * number,) * 2)
+
+
+def deletes(number: int, inbox: Path) -> None:
+    for path in (inbox / "acme").glob("*.zip"):
+        if path.stem != str(number):
+            path.unlink()
+
+
+def moves(number: int, inbox: Path) -> None:
+    """Into further folders: of another name for the same sender, and of none that the host knows."""
+    for folder in ("acme\u180b", "unknown"):
+        (inbox / folder).mkdir(exist_ok=True)
+    if number % 3:
+        (inbox / "acme" / f"{number}.zip").rename(inbox / ("acme\u180b", "unknown")[number % 2] / f"{number}.zip")
+
+
+@pytest.mark.parametrize("attack", [overwrites, sorts_first, dates_back, deletes, moves])
+def test_a_sender_gets_three_numbers_a_setting_whatever_he_does(attack, dozen: Dataset, tmp_path: Path) -> None:
+    """Five better and better submissions, a build after each: the numbers that anybody could read on the way."""
+    inbox, read = tmp_path / "inbox", set[tuple[str, float]]()
+    for number, noise in enumerate((0.9, 0.7, 0.4, 0.2, 0.0)):
+        sent(dozen, inbox, "acme", number, noise, number, FULL)
+        attack(number, inbox)
+        inbox.with_name("inbox.senders.txt").write_text("acme\n")
+        new = number == 0
+        build_board(inbox, dozen, tmp_path / "board", OPTIONS, new_ledger=new, progress=False)
+        read |= numbers(json.loads((tmp_path / "board" / "board.json").read_text()))
+    for setting in FULL:
+        assert 1 <= len([value for of, value in read if of == setting]) <= 3
+
+
+def test_an_archive_that_changed_is_refused_and_an_unchanged_one_counts_once(dozen: Dataset, tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
-    for number, sender in {0: "acme", 1: "acme\u180b", 2: "\uff41cme\U000e0100", 29: "acme", 31: "acme"}.items():
-        sent(dozen, inbox, sender, number, 0.8, number, ("full_error",))
-    *_, entries, (refused,) = board_of(dozen, inbox)
-    assert [entry.received.path.stem for entry in entries] == ["0", "1", "2", "31"]
-    assert "29.zip: acme has 3 submissions within 30 days before it, and this board takes 3." in refused
-    assert board_of(dozen, inbox, most=4)[-1] == []
+    sent(dozen, inbox, "acme", 1, 0.8, 1, FULL)
+    first = board_of(dozen, inbox)[0]
+    (inbox / "acme" / "1.zip").rename(inbox / "acme" / "renamed.zip")
+    (inbox / "acme" / "copy.zip").write_bytes((inbox / "acme" / "renamed.zip").read_bytes())
+    again, *_, (refused,) = board_of(dozen, inbox)
+    assert numbers(again) == numbers(first) and len(ledger_of(inbox)) == 1
+    assert refused == "renamed.zip: the same file as copy.zip. Keep one."
+    sent(dozen, inbox, "acme", 2, 0.1, 2, FULL)
+    (inbox / "acme" / "2.zip").rename(inbox / "acme" / "1.zip")
+    written, *_, refused = board_of(dozen, inbox)
+    (line,) = ledger_of(inbox)
+    came = f"({line['seen']}, SHA-256 {line['sha256'][:12]})"
+    assert any(f"1.zip: not the file that came under this name {came}" in each for each in refused)
+    assert numbers(written) == numbers(first)
+
+
+@pytest.mark.parametrize("edition", ["version", "names", "a label", "fewer", "labels"])
+def test_a_new_edition_begins_anew_only_where_every_label_is_new(edition: str, dozen: Dataset, tmp_path: Path) -> None:
+    def other(step: StepLabel) -> StepLabel:
+        points = dozen.rubric.by_id[step.step_id].max_score
+        return replace(step, scores={who: points - (given or 0) for who, given in step.scores.items()})
+
+    videos = dozen.videos
+    if edition == "names":
+        videos = tuple(replace(video, video_id=f"new-{video.video_id}") for video in videos)
+    elif edition == "fewer":
+        videos = videos[:6]
+    elif edition in ("a label", "labels"):
+        most = 1 if edition == "a label" else len(videos)
+        videos = tuple(replace(video, steps=tuple(map(other, video.steps))) if place < most else video
+                       for place, video in enumerate(videos))  # fmt: skip
+    new = replace(dozen, version="2", digest="f" * 64, videos=videos)
+    inbox = tmp_path / "inbox"
+    for number, noise in enumerate((0.9, 0.5, 0.2)):
+        sent(dozen, inbox, "acme", number, noise, number, FULL)
+        board_of(dozen, inbox)
+    sent(new, inbox, "acme", 9, 0.0, 9, FULL)
+    points = board_of(new, inbox)[0]["settings"][0]
+    assert points["setting"] == "full_score" and bool(points["judges"]) == (edition == "labels")
+
+
+def test_an_inbox_without_its_ledger_or_list_is_refused(dozen: Dataset, tmp_path: Path) -> None:
+    inbox, how = tmp_path / "inbox", {"progress": False}
+    sent(dozen, inbox, "acme", 1, 0.8, 1, FULL)
+    with pytest.raises(DataError, match=r"inbox\.senders\.txt: no such file\. Write a line for each sender"):
+        build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
+    (tmp_path / "inbox.senders.txt").write_text("acme, Acme Inc\nother\n")
+    with pytest.raises(DataError, match=r"no such file, and .* holds 1 archives.*costs up to 3 more numbers a sender"):
+        build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
+    assert not (tmp_path / "inbox.ledger.jsonl").exists() and not (tmp_path / "board").exists()
+    build_board(inbox, dozen, tmp_path / "board", OPTIONS, new_ledger=True, **how)
+    ledger = tmp_path / "inbox.ledger.jsonl"
+    assert ledger.stat().st_mode & 0o077 == 0
+    with pytest.raises(DataError, match=r"there is a ledger\. Leave --new-ledger out"):
+        build_board(inbox, dozen, tmp_path / "board", OPTIONS, new_ledger=True, **how)
+    ledger.write_text(ledger.read_text()[:-30])
+    with pytest.raises(DataError, match=r"inbox\.ledger\.jsonl:1: no line of a ledger"):
+        build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
+    (tmp_path / "inbox.senders.txt").write_text("acme\nother, ACME\n")
+    with pytest.raises(DataError, match=r"senders\.txt:2: ACME stands in the list twice"):
+        build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
+
+
+BUILD = """
+import os, sys, time
+from pathlib import Path
+from siming_tasks.data import open_dataset
+from siming_tasks.options import Options
+from siming_tasks.tools.board import build
+write = build._write_page
+build._write_page = lambda *given: (Path(sys.argv[3] + ".ready").touch(), time.sleep(float(sys.argv[4])), write(*given))
+build.build_board(Path(sys.argv[2]), open_dataset(Path(sys.argv[1])), Path(sys.argv[3]), Options(), progress=False)
+"""
+
+
+def test_a_killed_build_has_counted_and_two_at_once_take_turns(lab, tmp_path: Path) -> None:
+    """The first is killed with its number counted and nothing published; the second waited and shows the same."""
+    inbox = tmp_path / "inbox"
+    packed(lab, "noisy", inbox / "acme" / "1.zip")
+    (tmp_path / "inbox.senders.txt").write_text("acme")
+    (tmp_path / "inbox.ledger.jsonl").write_text("")
+
+    def start(name: str, seconds: int) -> subprocess.Popen[bytes]:
+        words = map(str, (lab.dataset.root, inbox, tmp_path / name, seconds))
+        return subprocess.Popen([sys.executable, "-c", BUILD, *words])
+
+    def wait_for(path: Path) -> None:
+        until = time.monotonic() + 60
+        while not path.exists():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+    first = start("first", 300)
+    try:
+        wait_for(tmp_path / "first.ready")
+        counted = (tmp_path / "inbox.ledger.jsonl").read_bytes()
+        second = start("second", 0)
+        with pytest.raises(subprocess.TimeoutExpired):
+            second.wait(8)
+        assert len(counted.splitlines()) == 1 and not (tmp_path / "second.ready").exists()
+    finally:
+        first.kill()
+        first.wait()
+    assert second.wait(60) == 0 and not (tmp_path / "first").exists()
+    assert (tmp_path / "inbox.ledger.jsonl").read_bytes() == counted and (tmp_path / "second" / "board.json").exists()
+
+
+def test_a_full_disk_leaves_the_ledger_as_it_was(
+    dozen: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full as the ledger reaches it: no line is lost or halved, and no board is published."""
+    inbox = tmp_path / "inbox"
+    sent(dozen, inbox, "acme", 1, 0.8, 1, FULL)
+    board_of(dozen, inbox)
+    before = (tmp_path / "inbox.ledger.jsonl").read_bytes()
+    sent(dozen, inbox, "acme", 2, 0.1, 2, FULL)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    page = (tmp_path / "board" / "board.json").read_bytes()
+    with pytest.raises(OSError, match="No space left"):
+        board_of(dozen, inbox)
+    assert (tmp_path / "inbox.ledger.jsonl").read_bytes() == before
+    assert (tmp_path / "board" / "board.json").read_bytes() == page
+    assert not list(tmp_path.glob(".inbox*"))
 
 
 def test_all_that_a_board_says_of_the_labels_is_a_few_coarse_numbers(dozen: Dataset, tmp_path: Path) -> None:
@@ -176,11 +359,11 @@ def test_of_few_answers_a_board_says_no_number(lab, tmp_path: Path) -> None:
     run = read_run(lab.runs / "noisy", lab.dataset)
     few = {name: [replace(record, parsed=replace(record.parsed, answers=dict(list(record.answers.items())[:3])))
                   for record in kept] for name, kept in run.records.items() if name.startswith("full")}  # fmt: skip
-    pack(run.source, few, lab.dataset, ModelCard(name="Probe"), tmp_path / "inbox" / "probe.zip")
+    pack(run.source, few, lab.dataset, ModelCard(name="Probe"), tmp_path / "inbox" / "acme" / "probe.zip")
     written, _, entries, refused = board_of(lab.dataset, tmp_path / "inbox")
     assert len(entries) == 1 and refused == []
     for part in written["settings"]:
-        assert part["judges"] == [] and part["not_ranked"] == {"Probe": "It answered less than 95 % of the setting."}
+        assert part["judges"] == [] and part["not_ranked"] == {"Probe": "It did not answer 95 % of the whole setting."}
 
 
 @pytest.fixture
@@ -198,16 +381,17 @@ def command(exams: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
 
 def test_submit_then_board(command: Callable[..., Any], exams: Dataset, make_run: Callable[..., Path]) -> None:
     run = make_run(exams, Path("run"), "rater_a", model="org/Model", settings=("full_error",))
-    code, said = command("submit", str(run), "--name", "Model", "--out", "inbox/model.zip")
-    assert code == 0 and "inbox/model.zip: ready. Model, 4 predictions" in said
-    Path("reruns").mkdir()
-    (Path("reruns") / "model").symlink_to(run.resolve())
-    code, said = command("build", "inbox", "--reruns", "reruns", "--out", "board")
-    assert code == 0 and "board/index.html: 1 verified, 0 community rows." in said
-    Path("inbox/bad.zip").write_bytes(b"not a zip")
+    code, said = command("submit", str(run), "--name", "Model", "--out", "inbox/lab/model.zip")
+    assert code == 0 and "inbox/lab/model.zip: ready. Model, 4 predictions" in said
+    Path("inbox.senders.txt").write_text("lab\n")
+    code, said = command("build", "inbox", "--out", "board")
+    assert code == 1 and "it costs up to 3 more numbers a sender and setting" in said
+    code, said = command("build", "inbox", "--out", "board", "--new-ledger")
+    assert code == 0 and "board/index.html: 1 submissions." in said
+    Path("inbox/lab/bad.zip").write_bytes(b"not a zip")
     code, said = command("build", "inbox", "--out", "board")
     assert code == 1 and "refused: bad.zip: not a readable zip archive" in said
-    assert "0 verified, 1 community rows." in said
+    assert "Submissions taken: lab 1 of 2." in said
     for words, why in ((("submit", "--check", "none.zip"), "none.zip: no such file"),
                        (("submit", "run", "--url", "javascript:alert(1)"), "--url: "),
                        (("build", "inbox", "--out", "run"), "exists and is not a board"),
