@@ -19,11 +19,13 @@ import os
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import islice, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from scipy import stats
 
 from siming_tasks.benchmark.metrics.catalogue import statistic
 from siming_tasks.benchmark.metrics.jackknife import difference, jackknife
@@ -36,7 +38,7 @@ from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.disclosure import NUMBERS, VALUE_DIGITS
 from siming_tasks.tools.board.submission import ModelCard, pack
 
-STEPS, DOUBTFUL, STUDIES, SETTINGS, DRAWS = 33, 6, 40, 4, 40
+STEPS, DOUBTFUL, STUDIES, SETTINGS, DRAWS = 33, 6, 40, 4, 200
 """Steps of an exam, those that the attacker asks about, repeats, numbers of an archive, and guesses tried on a bit."""
 STAIR = 30
 """Cells by which the bad set shrinks."""
@@ -90,14 +92,31 @@ def tilted(rates: np.ndarray, total: float) -> np.ndarray:
     return chances
 
 
+def guessed(guesses: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """For each guess at the truth, what :func:`better` says of two sheets, for all guesses at once."""
+
+    def mcc(right: np.ndarray, called: np.ndarray, wrong: np.ndarray, cells: int) -> np.ndarray:
+        return (cells * right - called * wrong) / np.sqrt(called * (cells - called) * wrong * (cells - wrong))
+
+    leads = np.zeros((2, *guesses.shape[:2]))  # over all exams, and without each
+    for sheet, sign in ((a, 1), (b, -1)):
+        right, called, wrong = (guesses * sheet).sum(axis=2), sheet.sum(axis=1), guesses.sum(axis=2)
+        whole = [each.sum(axis=-1, keepdims=True) for each in (right, called, wrong)]
+        leads[0] += sign * mcc(*whole, guesses[0].size)
+        without = [total - each for total, each in zip(whole, (right, called, wrong), strict=True)]
+        leads[1] += sign * mcc(*without, guesses[0].size - STEPS)
+    exams = guesses.shape[1]
+    stderr = np.sqrt((exams - 1) * leads[1].var(axis=1))
+    return np.asarray(leads[0][:, 0] > stats.t.ppf(0.975, exams - 1) * stderr)
+
+
 def sharpened(chances: np.ndarray, truth: np.ndarray, a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> None:
     """Correct the chances of the cells that two sheets call differently by whether ``a`` is better than ``b``.
 
     How many are wrong is taken from those guesses at the truth that agree, as far as these differ beyond chance.
     """
     guesses = (rng.random((DRAWS, *truth.shape)) < chances) * 1.0
-    bit = better(truth, a, b)
-    agree = np.array([better(guess, a, b) == bit for guess in guesses])
+    agree = guessed(guesses, a, b) == better(truth, a, b)
     for cells in (a > b, b > a):
         totals = guesses[:, cells].sum(axis=1)
         if agree.any() and cells.any():
@@ -142,6 +161,7 @@ def recovered(
     return 100 * float(((chances > 0.5) == truth).mean() - (prior == truth).mean())
 
 
+@cache
 def studies(exams: int, senders: int, archives: int, ours: bool, bits: bool = False) -> str:
     """Mean and standard deviation over the studies, with the group that is best for the attacker."""
 
@@ -195,8 +215,8 @@ def remembered(data: Dataset, name: Callable[[Path, int], tuple[Path, float]], b
             write_sheet(data, root, number, archive)
             os.utime(archive, (date, date))
             build_board(inbox, data, root / "board", Options(), new_ledger=number == 2, progress=False)
-            (part,) = json.loads((root / "board" / "board.json").read_text())["settings"]
-            read |= {row["value"] for row in part["judges"]}
+            parts = json.loads((root / "board" / "board.json").read_text())["settings"]
+            read |= {row["value"] for part in parts for row in part["judges"]}
     return len(read)
 
 

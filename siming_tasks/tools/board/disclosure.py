@@ -36,7 +36,7 @@ NUMBERS = 3
 """Submissions of one sender that are ever answered in a setting: by a number, or by the word that it is not better."""
 
 Told = float | str | None
-"""What a ledger keeps of an answer: the number (None: it has no value), or a key of :data:`_WHY`."""
+"""An answer as a ledger keeps it: the number (None: it has no value), or a key of :data:`_WHY`."""
 
 _WHY = {
     "incomplete": "It did not answer 95 % of the whole setting.",
@@ -91,7 +91,7 @@ def chosen(
 
 
 def _answer(entrant: Entrant, before: Entrant | None, spent: int, options: Options) -> Told:
-    """What is told of a submission that is seen for the first time."""
+    """The answer to a submission that is seen for the first time."""
     asked, every = (entrant.evaluation["requests"][name] for name in ("asked", "expected"))
     share = entrant.rows.one(ANSWERED, ALL, COVERAGE).value or 0.0
     if asked != every or why_unranked(entrant.role, share):
