@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -323,6 +324,9 @@ def test_all_that_a_board_says_of_the_labels_is_a_few_coarse_numbers(dozen: Data
                 if (row["table"], row["row"], row["metric"]) == (RANKED, ALL, "qwk")]  # fmt: skip
     assert written["settings"][0]["judges"][0]["value"] == round(value, 3) != value
     assert str(value)[:7] not in page + json.dumps(written)
+    ends = re.findall(r"\d \[−?[01]\.(\d+), −?[01]\.(\d+)\]", page)
+    assert len(ends) > 8 and {len(end) for pair in ends for end in pair} == {2}  # in the figure as in the table
+    assert all(not part["why"] for part in written["settings"])
 
 
 def test_a_coarse_standing_holds_no_other_number_about_labels(lab) -> None:
