@@ -99,7 +99,7 @@ def one_sided(found: Estimate) -> Estimate:
 
 
 def _missed(gains: Sequence[Estimate]) -> Rows:
-    """Of each gain that was tested, the gain that its test finds with power .8, at the first step of Holm."""
+    """Gain that the test of each tested gain finds with power .8, at the first step of Holm."""
     tests = [each for each in gains if each.p is not None and each.stderr]
     rows = []
     for each in tests:
