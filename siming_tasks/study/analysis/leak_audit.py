@@ -99,7 +99,7 @@ def one_sided(found: Estimate) -> Estimate:
 
 
 def _missed(gains: Sequence[Estimate]) -> Rows:
-    """Gain that the test of each tested gain finds with power .8, at the first step of Holm."""
+    """Gains that the tests find with power .8, at the first step of Holm; one for each gain that was tested."""
     tests = [each for each in gains if each.p is not None and each.stderr]
     rows = []
     for each in tests:

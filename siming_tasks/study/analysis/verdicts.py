@@ -14,7 +14,7 @@ from siming_tasks.study.analysis.physicians import MEAN, WITH_EACH
 from siming_tasks.study.words import reason, say
 
 Cited = Literal["its agreement", "its rank", "it saw the video", "its place beside the physicians"]
-"""What a number may be cited for."""
+"""Purposes for which a number may be cited."""
 
 
 @dataclass(frozen=True)
