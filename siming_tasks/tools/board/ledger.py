@@ -125,6 +125,7 @@ def open_ledger(inbox: Path, archives: int, dataset: Dataset, options: Options, 
                 "same hidden labels."
             )
         text = "" if new else read_text(path, 256_000_000)
+        text += "" if text.endswith("\n") or not text else "\n"
         for number, line in enumerate(text.split("\n")[:-1], 1):
             try:
                 lines.append(Line.model_validate(parse_object(line)))
