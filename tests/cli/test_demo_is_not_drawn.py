@@ -37,6 +37,7 @@ def test_a_wrong_path_is_refused_and_nothing_is_drawn(
     Path("folder").mkdir()
     Path("file").touch()
     zipfile.ZipFile("archive.zip", "w").close()
+    Path("inbox.senders.txt").write_text("lab\n")
     for folder in ("runs", "inbox"):
         Path(folder).mkdir()
     for name in ("runs/qwen", "runs/gpt", "inbox/a.zip"):

@@ -86,7 +86,7 @@ def test_a_data_set_of_real_steps_is_built_checked_and_its_frames_are_those_reco
         seen, timeline = foreign(path), read_timeline(path)
         for span, count in [(None, 16), *((step.span, 8) for step in video.steps if step.span)]:
             how = {"span": span, "frames": count, "mode": "frames", "size": None}
-            media = view(path, file=False, cache=tmp_path / "cache", **how)  # type: ignore[arg-type]
+            media = view(path, made=False, cache=tmp_path / "cache", **how)  # type: ignore[arg-type]
             at = [timeline.times[index] for index in media.indices]
             np.testing.assert_allclose([seen.times[index] for index in media.indices], at, atol=0.001)
             for index, image in zip(media.indices, media.images(), strict=True):

@@ -18,7 +18,7 @@ SHOWN = ("shuffled_frames", "frozen_frame")
 
 def plain(videos: Any, cache: Path, shape: str = "plain", mode: str = "frames", frames: int = 7) -> View:
     how = {"span": None, "frames": frames, "mode": mode, "cache": cache, "size": None}
-    return view(videos.get(shape), file=False, **how)
+    return view(videos.get(shape), made=False, **how)
 
 
 def numbers(videos: Any, images: list[Any]) -> list[int]:

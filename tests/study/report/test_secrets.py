@@ -46,7 +46,7 @@ def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, capsys) -> N
             line["siming_stderr"]["usage"] = {"error": f"no key {secret}!", "served": f"https://{secret}@host/m"}
         log.write_text("".join(json.dumps(line) + "\n" for line in lines))
         runs.append(str(run))
-        assert main(["board", "submit", str(run), *data, "--name", "m", "--out", str(out / f"{name}.zip")]) == 0
+        assert main(["board", "submit", str(run), *data, "--name", f"m-{name}", "--out", str(out / f"{name}.zip")]) == 0
         assert main(["board", "submit", "--check", str(out / f"{name}.zip"), *data]) == 0
         with zipfile.ZipFile(out / f"{name}.zip") as packed:
             packed.extractall(out / "unpacked" / name)
