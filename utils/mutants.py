@@ -45,7 +45,7 @@ import statsmodels.api  # noqa: F401
 ROOT = Path(__file__).parents[1]
 
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "metrics": (("benchmark/metrics/*.py",), ("tests/benchmark/metrics", "tests/frozen")),
+    "metrics": (("benchmark/metrics/*.py",), ("tests/benchmark/metrics",)),
     "parsing": (("benchmark/parsing/*.py",), ("tests/benchmark/parsing",)),
     "results": (("study/results/*.py",), ("tests/study/results", "tests/data/test_sound_facts.py")),
     "sampling": (("media/sampler.py", "media/motion.py", "media/timeline.py"), ("tests/media",)),

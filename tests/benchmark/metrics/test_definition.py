@@ -19,7 +19,7 @@ from siming_tasks.benchmark.metrics.labels import CUTS
 from siming_tasks.benchmark.metrics.no_video import no_video_baselines, shuffled_answers, stated_columns
 from siming_tasks.study.analysis.comparison import compare_judges
 from siming_tasks.study.analysis.physicians import MEAN, MINUS, beside_physicians
-from tests.frozen.cases import matrices
+from tests.benchmark.metrics.drawn import matrices
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "definition.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
