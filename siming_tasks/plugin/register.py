@@ -13,6 +13,7 @@ import logging
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -128,7 +129,8 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
 
     replaced = host.replaced({"lmms_eval.models:get_model": get_model_with_arguments, **host.shields()})
     uncounted = host.swapped("datasets.config:HF_UPDATE_DOWNLOAD_COUNTS", import_module("datasets.config"), False)
-    with _one_message(command_line), running(planned.run), replaced, uncounted:
+    run = replace(planned.run, named=isinstance(model, str))
+    with _one_message(command_line), running(run), replaced, uncounted:
         return simple_evaluate(*args, **kwargs)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from siming_tasks.benchmark.parsing import Parsed
 from siming_tasks.benchmark.types import UNKNOWN_MODE
-from siming_tasks.common.errors import MediaError
+from siming_tasks.common.errors import SimingError
 from siming_tasks.media import SentImages
 from siming_tasks.plugin.run_context import RunContext, running
 
@@ -63,7 +63,8 @@ class AskedRequest:
     Attributes:
         run: that asks.
         key: of the request (:mod:`siming_tasks.plugin.response_cache.key`).
-        errors: of all requests of the run: videos that could not be shown. A class may catch them.
+        errors: of all requests of the run: what could not be shown, and why. A class may catch them.
+        unshown: its own media could not be built, so that it was not sent.
         begun: its media were asked for.
         facts: about the media that were built; empty as long as none were.
         sent: notes how its images left.
@@ -71,8 +72,9 @@ class AskedRequest:
 
     run: RunContext
     key: str
-    errors: list[MediaError]
+    errors: list[SimingError]
     begun: bool = False
+    unshown: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
     sent: SentImages | None = None
 
@@ -88,7 +90,8 @@ class AskedRequest:
         try:
             with running(self.run):
                 yield
-        except MediaError as error:
+        except SimingError as error:
+            self.unshown = True
             self.errors.append(error)
             raise
 

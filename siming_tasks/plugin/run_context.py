@@ -54,6 +54,7 @@ class RunContext:
         backend: row of the model's class; of an unknown one, which gets frames, while no model is asked.
         recipient: address that the model sends requests to.
         modality: the model's argument of this name.
+        named: the model was given by its name, so that its arguments are all that was said of it.
         verified: a test runs the class of the model, or the canary has passed with it.
     """
 
@@ -62,6 +63,7 @@ class RunContext:
     backend: Backend = UNKNOWN
     recipient: str = UNSTATED
     modality: str | None = None
+    named: bool = False
     verified: bool = True
     _steps: dict[Any, tuple[RubricStep, ...]] = field(default_factory=dict, repr=False)
     _prompts: dict[Any, tuple[str, str]] = field(default_factory=dict, repr=False)

@@ -77,6 +77,8 @@ def _answer(run: RunContext, model: Any, instances: Sequence[Any], block: gate.B
     identity = None
     if run.options.replies.lower() != "off":
         try:
+            if not run.named:
+                raise UnidentifiedModel("it was given as an object, which may have been changed")
             identity = identity_of(model)
         except UnidentifiedModel as reason:
             name = type(model).__name__
@@ -246,7 +248,8 @@ class _Asking:
         said, tokens = host.fetch("lmms_eval.api.instance:unwrap_generation_output")(output)
         heard = self.ledger.of(request.key)
         by_host = said == NOT_SENT and not heard and self.budget.reason  # a model may say these words, too
-        if output is NOT_SENT or by_host or self.ledger.was_held_back(request.key):
+        held_back = self.ledger.was_held_back(request.key) or (request.asked.unshown and not heard)
+        if output is NOT_SENT or by_host or held_back:
             self.answers[request.key], self.was_stopped = None, True
             return
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from siming_tasks.benchmark.tasks import TASKS
-from siming_tasks.common.errors import MediaError
+from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import digest_of, sha256_json
 from siming_tasks.media.sampler import SAMPLERS, UNIFORM
 from siming_tasks.models.recipes.transport import transport_of_class
@@ -177,7 +177,7 @@ def requests_with_keys(
     """
     times: Counter[tuple[str, int]] = Counter()
     docs: dict[tuple[str, str], Sequence[Doc]] = {}
-    errors: list[MediaError] = []
+    errors: list[SimingError] = []
     for instance in instances:
         doc_id, task, split = instance.args[-3:]
         if (task, split) not in docs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ def ask(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
 
     def call(
         model: Any, *, tasks: tuple[str, ...] = ("siming_clip_score",), limit: int = 3, repeats: int = 1,
-        gen: dict[str, Any] | None = None, pad: bool = False, **env: str,
+        named: bool = True, gen: dict[str, Any] | None = None, pad: bool = False, **env: str,
     ) -> Answered:  # fmt: skip
         for name, value in {**small, **places, **env}.items():
             monkeypatch.setenv(name if name.startswith("LMMS") else f"SIMING_{name}", value)
@@ -68,8 +68,9 @@ def ask(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
 
             requests.append(_clone_padding_request(requests[-1]))
         backend = backend_of(base.__module__ for base in type(model).__mro__)
+        asking = replace(current_run().asking(backend, HERE), named=named)
         with (
-            running(current_run().asking(backend, HERE)), replies_kept(model), stored_images_sent(model, backend),
+            running(asking), replies_kept(model), stored_images_sent(model, backend),
         ):  # fmt: skip
             replies = [getattr(output, "text", output) for output in model.generate_until(requests)]
         assert len(replies) == len(requests)

@@ -187,6 +187,12 @@ def test_repeats_are_samples_of_their_own_and_padding_is_none(ask: Callable[...,
     assert len(Echo.asked[-2:]) == 2 and ask(Echo(), repeats=3, limit=2).new == 0
 
 
+def test_replies_of_a_model_that_was_given_as_an_object_are_not_kept(ask: Callable[..., Any]) -> None:
+    """Its attributes may be others than those that it was made with."""
+    assert ask(Echo(), named=False).new == ask(Echo(), named=False).new == 3
+    assert ask(Echo()).new == 3 and ask(Echo()).new == 0
+
+
 def test_what_cannot_be_identified_is_not_kept(ask: Callable[..., Any], tmp_path: Path) -> None:
     for model in (Echo(pretrained=object()), Echo(adapters={"a": object()})):  # type: ignore[arg-type]
         assert [ask(model).new for _ in range(2)] == [3, 3]

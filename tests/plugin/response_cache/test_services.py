@@ -294,9 +294,11 @@ def test_videos_are_decoded_while_earlier_ones_are_asked_about(
     assert len(answered.replies) == 4 == len(set(filled)) and first.is_set()
 
 
+@pytest.mark.parametrize("name", CLASSES)
 def test_a_film_that_cannot_be_decoded_ends_the_run_and_what_came_is_kept(
-    ask: Callable[..., Any], service: Service, short_demo: Path, kept: Callable[[], Any], monkeypatch: Any
+    ask: Callable[..., Any], service: Service, short_demo: Path, kept: Callable[[], Any], monkeypatch: Any, name: str
 ) -> None:
+    """A class that retries what it cannot build would end with a failed request, and an attempt that was never made."""
     videos, fill = open_dataset(short_demo).videos, FrameStore.fill
 
     def damaged(store: FrameStore, indices: Any) -> int:
@@ -306,9 +308,11 @@ def test_a_film_that_cannot_be_decoded_ends_the_run_and_what_came_is_kept(
 
     monkeypatch.setattr(FrameStore, "fill", damaged)
     with pytest.raises((MediaError, SystemExit), match="cut short or damaged"):
-        ask(service.model("openai"), tasks=("siming_full_score",), limit=4)
-    assert len(kept()) == 2
+        ask(service.model(name), tasks=("siming_full_score",), limit=4)
+    assert len(kept()) == service.sent <= 3
     monkeypatch.undo()
+    again = ask(service.model(name), tasks=("siming_full_score",), limit=4)
+    assert service.sent == 4 and [usage["attempts"] for usage in again.usages] == [1] * 4
 
 
 @pytest.mark.parametrize(
