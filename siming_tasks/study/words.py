@@ -56,6 +56,17 @@ WORDS: Mapping[str, str] = {
     "leak": "The column {column} alone tells which steps are wrong (AUROC {area:.2f}): it leaks the labels and is no "
     "baseline.",
     "never tested": "{judge} is not tested against the no-video baselines: {why}.",
+    "best baseline": "The best of these baselines, {name}, has {value} {metric}.",
+    # ... of what may be cited, and what else the first lines say
+    "no physicians": "There is no test: fewer than two physicians scored these exams, or no judge can be held against "
+    "them.",
+    "other judges": "Of {number} other judges: {told}.",
+    "cited": "{judges}: {what}.",
+    "synthetic cited": "SYNTHETIC exams or labels.",
+    "pilot": "{videos} exams, fewer than {few}: a pilot.",
+    "exams counted": "{videos} exams.",
+    "rubric status": "The rubric: {status}.",
+    "not for people": "Not for scoring people.",
     # the comparison
     "band": "green: inter-physician agreement",
     "zone": "grey: no-video baselines",

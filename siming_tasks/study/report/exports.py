@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import cell, literal, one_line
 from siming_tasks.study.analysis.comparison import NO_VIDEO
 from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN
+from siming_tasks.study.report.answer_lines import answer_lines, answer_list
 from siming_tasks.study.report.figure import forest_plot
 from siming_tasks.study.report.row_tables import number
 from siming_tasks.study.report.standings import JudgeRow, Standing
@@ -87,8 +89,7 @@ def comparison_table(standing: Standing, *, alone: bool = False) -> Table:
         lines.append([Name(row.name), row.role.replace("_", "-"), row.rank or None, number(row.value), *physicians,
                       number(row.over, signed=True), row.rival or None, mark, better_text(row) or None,
                       answered(row), *_notes(standing, row, alone)])  # fmt: skip
-    notes: list[str] = [Name(sentence) for sentence in standing.sentences()]
-    notes += [say("missing"), *([SYNTHETIC_DATA] if standing.synthetic else [])]
+    notes = [say("missing"), *([SYNTHETIC_DATA] if standing.synthetic else [])]
     notes += [Name(say("reference", rater=standing.reference))] if standing.reference else []
     left = (0, 1, *(place for place, head in enumerate(heads) if head in ("That judge", *_NOTES)))
     return Table(heads, lines, left=left, caption=f"{TASKS[standing.setting].title}.", notes=notes).explained()
@@ -128,14 +129,21 @@ def answered(row: JudgeRow) -> Number | None:
     return Number(row.answered.value, percent=True) if row.answered else None
 
 
+def setting_section(standing: Standing, level: str = "##") -> Section:
+    """A setting in Markdown: the four answers, the one table, and the other metrics."""
+    title = f"{level} {TASKS[standing.setting].title}"
+    return [title, answer_list(standing), comparison_table(standing), metrics_table(standing)]
+
+
 def write_exports(out: Path, standing: Standing) -> None:
     """Write ``figures/<setting>.svg`` and ``tables/<setting>.csv|tex|md``."""
     name, table = standing.setting, comparison_table(standing)
+    told = [Name(f"{head}. {said}") for head, said in answer_lines(standing)]
     texts = {
         f"tables/{name}.csv": comparison_table(standing, alone=True).to_csv(),
         f"tables/{name}_metrics.csv": metrics_table(standing, alone=True).to_csv(),
-        f"tables/{name}.tex": tex_file(table),
-        f"tables/{name}.md": to_markdown([f"## {TASKS[name].title}", table, metrics_table(standing)]),
+        f"tables/{name}.tex": tex_file(replace(table, notes=(*told, *table.notes))),
+        f"tables/{name}.md": to_markdown(setting_section(standing)),
     }
     if figure := forest_plot(standing):
         texts[f"figures/{name}.svg"] = figure.file()
@@ -156,8 +164,8 @@ def summary_markdown(report: Mapping[str, Any], standings: Mapping[str, Standing
         f"{report['rubric']['version']}; reference {literal(options['rater'])}."
         + (f" {say('machines', machines=dataset['machines'])}" if dataset["machines"] else "")
     )
-    for name, standing in standings.items():
-        section += [f"## {TASKS[name].title}", comparison_table(standing), metrics_table(standing)]
+    for standing in standings.values():
+        section += setting_section(standing)
     warnings = [f"- {literal(run['name'])}: {literal(note)}" for run in report["runs"] for note in run["warnings"]]
     if warnings:
         section += ["## Warnings", "\n".join(warnings)]

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from siming_tasks import __version__
-from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.study.report.exports import comparison_table, metrics_table
+from siming_tasks.study.report.exports import setting_section
 from siming_tasks.study.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.study.report.standings import Entrant, Standing, corrected, stand
 from siming_tasks.study.report.table import Name, Section, Table
@@ -43,8 +42,8 @@ def model_card(source: RunSource, dataset: Dataset, options: Options, *, partial
     })  # fmt: skip
     section: Section = [f"## SiMing-Bench: agreement with {dataset.people} on {literal(dataset.name)}"]
     section += [f"> **SYNTHETIC DATA.** {say('synthetic')}"] if dataset.synthetic else []
-    for setting, standing in held.items():
-        section += [f"### {TASKS[setting].title}", comparison_table(standing), metrics_table(standing)]
+    for standing in held.values():
+        section += setting_section(standing, "###")
     limits = "\n".join(f"- {line}" for line in _limits(analysis, dataset))
     return [*section, "### How it was made", _facts(analysis, dataset, options), "### Limits", limits]
 

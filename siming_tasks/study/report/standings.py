@@ -28,8 +28,8 @@ from siming_tasks.study.analysis.comparison import (
     compare_judges,
     correct,
 )
-from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH_EACH, physician_sentence
-from siming_tasks.study.analysis.verdicts import baseline_title, four_answers, no_video_sentence
+from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH_EACH
+from siming_tasks.study.analysis.verdicts import baseline_title, four_answers
 from siming_tasks.study.results.comparable import TaskRun, comparison_entries, groups
 from siming_tasks.study.words import say
 
@@ -113,6 +113,7 @@ class Standing:
         apart: by run that stands apart, why.
         entrants: all of them, by name.
         synthetic: the exams are simulated; ``people``: who labelled them, in the plural.
+        rubric: what its rubric says of its own state; empty if nothing.
     """
 
     setting: str
@@ -122,6 +123,7 @@ class Standing:
     why: str = ""
     synthetic: bool = False
     people: str = "physicians"
+    rubric: str = ""
 
     @property
     def exams(self) -> str:
@@ -142,20 +144,6 @@ class Standing:
     def headline(self) -> str:
         """Key of the headline metric."""
         return select(TASKS[self.setting].answer, headline=True)[0]
-
-    def sentences(self) -> list[str]:
-        """The result of the tests in three sentences at most: of the judges, of the physicians, of not looking."""
-        made = self.comparison
-        if made is None:
-            return [self.why]
-        said = [made.sentence(self.exams)]
-        if len(made.runs) == 1:
-            only, over = made.runs[0], f"{made.videos:,} {self.exams}"
-            said = [say("alone", judge=only, metric=self.metric, value=made.value(only), over=over)]
-        best = next((run for run in made.judged if run in made.physicians), None)
-        if best is not None:
-            said.append(physician_sentence(made.physicians[best], best, made.answer, made.unseen))
-        return [*said, no_video_sentence(made, made.judged)]
 
     @cached_property
     def rows(self) -> list[JudgeRow]:
@@ -241,13 +229,16 @@ def stand(
     aligned = align(comparison_entries(together[0], allow), allow)
     judges = {entry.name: entry.panel for entry in aligned}
     first = aligned[0].panel
+    about: dict[str, Any] = {
+        "synthetic": dataset.synthetic, "people": dataset.people, "rubric": dataset.rubric.status or "",
+    }  # fmt: skip
     if not (first.counted & first.answered).any() and not any((m.counted & m.answered).any() for m in judges.values()):
-        return Standing(setting, None, apart, held, say("withheld"), dataset.synthetic, dataset.people)
+        return Standing(setting, None, apart, held, say("withheld"), **about)
     made = compare_judges(judges, setting=setting, points=rater_points(dataset, first), mapping=options.mapping,
                           roles={name: held[name].role for name in judges})  # fmt: skip
     facts = {"reference": options.rater, "mapping": options.mapping, "synthetic": dataset.synthetic}
     made = replace(made, facts=facts | {"allowed": sorted(allow)})
-    return Standing(setting, made, apart, held, "", dataset.synthetic, dataset.people)
+    return Standing(setting, made, apart, held, **about)
 
 
 def corrected(standings: Mapping[str, Standing | None]) -> dict[str, Standing]:

@@ -12,6 +12,7 @@ from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.sanitize import visible
+from siming_tasks.study.report.answer_lines import answer_lines
 from siming_tasks.study.report.exports import answered, better_text, metrics_table
 from siming_tasks.study.report.figure import forest_plot
 from siming_tasks.study.report.formatting import page_number, shortened
@@ -34,13 +35,11 @@ def setting_values(standing: Standing) -> dict[str, Any]:
     """Everything that one tab shows."""
     made, figure = standing.comparison, forest_plot(standing)
     rows = standing.rows
-    first, *others = (_isolated(said, standing) for said in standing.sentences())
     found = next((row.value for row in rows if row.value and row.value.low is not None), None)
     return {
         "setting": standing.setting,
         "title": TASKS[standing.setting].title,
-        "first": first,
-        "others": others,
+        "answers": [[_isolated(text, standing) for text in line] for line in answer_lines(standing)],
         "metric": standing.metric,
         "figure": figure.page() if figure else None,
         "rows": [_cells(row) for row in rows],
