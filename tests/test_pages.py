@@ -146,3 +146,11 @@ def test_every_command_and_flag_that_pages_and_messages_name_exists() -> None:
     for wrong in ("see `siming bild --spans`", "see `siming data bild`"):
         with pytest.raises(KeyError, match="names no command"):
             list(inline_commands(wrong))
+
+
+def test_the_money_and_the_evidence_of_the_readme_are_those_of_run_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "plan", "--videos", "200", "--price-in", "2.5", "--price-out", "10"]) == 0
+    printed = capsys.readouterr().out
+    (most,) = re.findall(r"four settings, openai_tiles: .* at most ([\d.]+) at", printed)
+    assert f"at most {float(most):.0f} dollars" in README
+    assert "full video at 0.38 frames/s: 27 of 33 steps lack" in printed and "too few for 27 of 33 steps" in README
