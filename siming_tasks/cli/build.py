@@ -38,6 +38,8 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
             stream.write(render_rubric_html(steps, skill))
         say(f"{out}: print it; one sheet per skill.")
         return
+    if out.suffix.lower() != ".xlsx":
+        raise OptionsError(f"OUT {out}: a workbook is an .xlsx file, and sheets to print are an .html file.")
     if videos is None:
         raise OptionsError("--videos DIR must be given for a workbook.")
     if raters.strip().isdigit():

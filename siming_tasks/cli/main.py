@@ -41,6 +41,32 @@ COMMANDS = {
 }
 """Words of every command, and its module of ``siming_tasks.cli`` and function there, in the order of the help."""
 
+SHORT = {
+    "score": "Score a run without a model.",
+    "compare": "Compare runs, with intervals and baselines.",
+    "report": "Make pages from finished runs.",
+    "view": "Serve a report's pages and videos.",
+    "data rate": "Score exams on a local page.",
+    "data template": "Make a workbook for points and spans.",
+    "data build": "Make a data set from rubric, labels and videos.",
+    "data fetch": "Make a data set of a public set.",
+    "data check": "List everything wrong with a data set or rubric.",
+    "data split": "Split into a public folder and private labels.",
+    "data push": "Upload a public folder to Hugging Face.",
+    "data demo": "Make a SYNTHETIC data set.",
+    "run plan": "Estimate requests, tokens, disk, time and cost.",
+    "run prepare": "Decode frames or cut clips before a run.",
+    "run requests": "Write a run's requests as a batch job.",
+    "run import": "Turn a batch job's results into answers.",
+    "run baseline": "Train a baseline on a data set's own labels.",
+    "study raters": "Measure how far the physicians agree.",
+    "study power": "Plan a data set: how many videos it needs.",
+    "board submit": "Pack a run's predictions for a leaderboard.",
+    "board build": "Build a leaderboard from archives.",
+    "docs": "List or print the pages of the documentation.",
+}
+"""What each command does, in at most 50 characters: a line of the help of its group."""
+
 GROUPS = {
     "": """SiMing-Bench: judging clinical exams by a rubric. lmms-eval itself evaluates a model:
 
@@ -59,6 +85,7 @@ def find_command(words: str) -> click.Command:
     """Import and return a command, for example ``data build``."""
     module, _, function = COMMANDS[words].partition(":")
     found: click.Command = getattr(importlib.import_module(f"siming_tasks.cli.{module}"), function)
+    found.short_help = SHORT[words]
     return found
 
 

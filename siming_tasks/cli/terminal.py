@@ -181,7 +181,7 @@ def show_markdown(*blocks: Block | Iterable[Block]) -> None:
 
     encoding = getattr(stream, "encoding", None) or "utf-8"
     console = Console(file=stream, highlight=False)
-    for piece in drawable(section):
+    for piece in drawable(section, console.width):
         if isinstance(piece, str):
             text = visible(piece).encode(encoding, "backslashreplace").decode(encoding)
             console.print(Markdown(text, hyperlinks=False))

@@ -15,7 +15,11 @@ _UNSEEN = re.compile(
 )
 _FORMULA = re.compile("^'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-_MARKDOWN = re.compile(r"([\\`*\[\]<>#|~&!$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[+=-](?=\s)|^\d+(?=[.)]\s))")
+_PLAIN = r"\[[-+]?\d[\d.]*(?: %)?, [-+]?\d[\d.]*(?: %)?\](?![\[(:])|<(?= [\d.])"
+"""What is no markup: an interval, and a less-than sign before a number."""
+_MARKDOWN = re.compile(
+    rf"({_PLAIN})|" r"([\\`*\[\]<>#|~&!$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[+=-](?=\s)|^\d+(?=[.)]\s))"
+)
 
 
 def visible(text: str) -> str:
@@ -104,8 +108,14 @@ def literal(text: object) -> str:
     Example:
         >>> literal("a|b <img> rater_a"), literal("# *x*")
         ('a\\|b \\<img\\> rater_a', '\\# \\*x\\*')
+        >>> print(literal("0.6 [0.5, 0.7], p < 0.001, [0.5, 0.7](x)"))
+        0.6 [0.5, 0.7], p < 0.001, \[0.5, 0.7\](x)
     """
-    return _MARKDOWN.sub(lambda match: f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}", one_line(text))
+
+    def escaped(match: re.Match[str]) -> str:
+        return match[0] if match[1] else f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}"
+
+    return _MARKDOWN.sub(escaped, one_line(text))
 
 
 def cell(value: object) -> str:

@@ -85,6 +85,10 @@ def test_compare_refuses_in_one_sentence(data, runs, capsys):
     ):
         code, out, err = run(capsys, "compare", good, runs("weak", 0.8, **how), "--data", str(data), *options)
         assert (code, out) == (1, "") and err.startswith("siming compare: ") and said in err and err.count("\n") == 1
+    for other, said in ((good, "is given twice for one run, a: paths of one name are parts of one run."),
+                        (runs("weak", 0.8), "Give two runs two names; of one run")):  # fmt: skip
+        code, out, err = run(capsys, "compare", f"a={good}", f"a={other}", "--data", str(data))
+        assert (code, out) == (1, "") and said in err
 
 
 def test_allowed_differences_repeats_and_one_run_alone(data, runs, capsys):

@@ -50,7 +50,9 @@ def test_help_lists_every_command_and_group(capsys: pytest.CaptureFixture[str]) 
     for group in GROUPS:
         assert main([*group.split(), "--help"]) == 0
         text = capsys.readouterr().out
-        names = re.findall(r"^  ([a-z-]+)  ", text.partition("Commands:")[2], re.MULTILINE)
+        lines = re.findall(r"^  ([a-z-]+)  +(.*)", text.partition("Commands:")[2], re.MULTILINE)
+        names, told = zip(*lines, strict=True)
+        assert all(len(line) <= 50 and line.endswith(".") and ".." not in line for line in told)
         listed += [f"{group} {name}".strip() for name in names]
         assert group or ("lmms-eval --model MODEL --tasks siming" in text and len(text.splitlines()) <= 30)
     assert set(listed) == set(COMMANDS) | (set(GROUPS) - {""})

@@ -46,6 +46,8 @@ def test_a_word_in_the_wrong_place_is_named(things: None, capsys: pytest.Capture
         ("study raters exams.zip", 1, "DIR 'exams.zip': a file, not a folder, and not a Hugging Face dataset"),
         ("data rate /nowhere --rater Li", 1, "/nowhere: no such folder. Give a folder of videos"),
         ("compare runs/qwen --setting full_scor", 2, "setting='full_scor' is not a setting; 'full_score' is near."),
+        ("compare runs/qwen --setting x", 2, "full_score, full_error, clip_score, clip_error; others are on two pages"),
+        ("data template x.pdf", 2, "OUT x.pdf: a workbook is an .xlsx file, and sheets to print are an .html file."),
         ("board submit exams.zip", 2, "exams.zip is an archive. To look whether it is fit to be sent, add --check."),
     ):
         assert main(line.split()) == code

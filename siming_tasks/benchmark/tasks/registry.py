@@ -209,13 +209,15 @@ def list_tasks(group: str = "") -> tuple[TaskSpec, ...]:
 
 
 def setting_named(name: object) -> str:
-    """Name of a setting, from it or its task's in lmms-eval (OptionsError: there is none; names the nearest)."""
+    """Name of a setting, from it or its task's in lmms-eval (OptionsError: there is none; names others)."""
     text = name.removeprefix("siming_") if isinstance(name, str) else ""
     if text in TASKS:
         return text
     near = get_close_matches(text, TASKS, 1)
-    way_out = f"{near[0]!r} is near" if near else f"those of the benchmark are {', '.join(BENCHMARK_TASKS)}"
-    raise OptionsError(f"setting={name!r} is not a setting; {way_out}.")
+    way_out = f"; {near[0]!r} is near" if near else ""
+    those = f"Those of the benchmark are {', '.join(BENCHMARK_TASKS)}"
+    others = "others are on two pages: siming docs answer-formats, siming docs controls"
+    raise OptionsError(f"setting={name!r} is not a setting{way_out}. {those}; {others}.")
 
 
 def benchmark_task(scope: Scope, answer: Answer) -> TaskSpec:

@@ -61,7 +61,7 @@ def row_table(
 
 def _notes(part: Rows, text: TableText) -> list[str]:
     """The p of what is tested, why values or intervals are not there, and what flags mean."""
-    below = [Name(f"{each.row}, {text.heads.get(each.metric, each.metric)}: p = {_p(each)}")
+    below = [Name(f"{each.row}, {text.heads.get(each.metric, each.metric)}: {_p(each)}")
              for each in part if each.p is not None]  # fmt: skip
     why: dict[str, list[str]] = {}
     for each in part:
@@ -73,7 +73,8 @@ def _notes(part: Rows, text: TableText) -> list[str]:
 
 def _p(found: Estimate) -> str:
     shown = [f"{value:.3f}" if value >= 0.001 else "< 0.001" for value in (found.p, found.p_holm) if value is not None]
-    return shown[0] + (f" (Holm {shown[1]})" if len(shown) > 1 else "")
+    equal = "" if shown[0].startswith("<") else "= "
+    return f"p {equal}{shown[0]}" + (f" (Holm {shown[1]})" if len(shown) > 1 else "")
 
 
 def _some(names: Sequence[str]) -> str:

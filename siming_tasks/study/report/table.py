@@ -22,6 +22,7 @@ from siming_tasks.study.words import say
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
+    from rich.text import Text
 
 COMPARABLE_NOTE = say("not comparable")
 NO_DATA_NOTE = "-: no data."
@@ -45,6 +46,8 @@ _CJK = re.compile(r"[\u2e80-\uffef\U00020000-\U0003ffff]+")
 CJK_COMMAND = r"""% Chinese in names: pdfLaTeX needs \usepackage{CJKutf8}; with XeLaTeX or LuaLaTeX define \cjk as {#1}.
 \providecommand{\cjk}[1]{\begin{CJK*}{UTF8}{gbsn}#1\end{CJK*}}
 """
+LEAST, WIDEST = 12, 24
+"""Columns of a terminal that a column of text has at least, and one of numbers at most."""
 Cell = object
 """A :class:`Name`, a :class:`Number`, None (printed as ``-``), or what ``str`` writes, such as an estimate."""
 
@@ -178,18 +181,32 @@ class Table:
             lines.writerow([cell for part in cells for cell in part])
         return stream.getvalue()
 
-    def to_rich(self) -> RichTable:
-        """The table for a terminal; a word too long for its column is broken, never cut."""
+    def to_rich(self, width: int = 80) -> RichTable | Text:
+        """The table for a terminal: no number and no interval is broken; long words are, none is cut.
+
+        Where the lines are longer than ``width``, intervals have a line of their own; where that is not enough, each
+        row is a block with a line for each cell.
+        """
         from rich.box import SIMPLE
         from rich.table import Table as RichTable
         from rich.text import Text
 
+        heads = [one_line(head) for head in self.heads]
+        cells, fixed_widths = [[_text(cell) for cell in row] for row in self.rows], [0] * len(heads)
+        if sum(_longest(column) + 2 for column in zip(heads, *cells, strict=True)) > width:
+            cells = [[_on_lines(cell) for cell in row] for row in self.rows]
+            for place, (head, *column) in enumerate(zip(heads, *cells, strict=True)):
+                if place not in self.left and _longest(column) <= WIDEST:
+                    fixed_widths[place] = max(_longest(column), _longest(head.split()))
+            if sum((need or LEAST) + 2 for need in fixed_widths) > width:
+                return Text("\n\n".join("\n".join(_block(heads, row)) for row in self.rows) + "\n")
         style: Any = {"header_style": "bold cyan", "border_style": "cyan"}
         drawn = RichTable(box=SIMPLE, pad_edge=False, collapse_padding=True, **style)
-        for place, head in enumerate(self.heads):
-            drawn.add_column(Text(one_line(head)), justify="left" if place in self.left else "right", overflow="fold")
-        for row in self.rows:
-            drawn.add_row(*(Text(_text(cell)) for cell in row))
+        for place, head in enumerate(heads):
+            side: Any = "left" if place in self.left else "right"
+            drawn.add_column(Text(head), justify=side, overflow="fold", width=fixed_widths[place] or None)
+        for row in cells:
+            drawn.add_row(*map(Text, row))
         return drawn
 
     def below(self) -> list[str]:
@@ -228,10 +245,10 @@ def tex_file(table: Table) -> str:
     return "% Needs \\usepackage{booktabs}.\n" + CJK_COMMAND * (r"\cjk{" in tex) + tex + "\n"
 
 
-def drawable(section: Iterable[Block]) -> Iterator[Any]:
-    """Pieces that a terminal draws for a section: Markdown text, and rich tables with their notes."""
+def drawable(section: Iterable[Block], width: int = 80) -> Iterator[Any]:
+    """Pieces that a terminal of this width draws for a section: Markdown text, and tables with their notes."""
     for block in section:
-        yield from [block] if isinstance(block, str) else [block.to_rich(), *block.below()]
+        yield from [block] if isinstance(block, str) else [block.to_rich(width), *block.below()]
 
 
 def escape_tex(text: str, *, breakable: bool = False) -> str:
@@ -248,6 +265,24 @@ def escape_tex(text: str, *, breakable: bool = False) -> str:
 
 def _text(cell: Cell) -> str:
     return one_line("-" if cell is None else cell)
+
+
+def _on_lines(cell: Cell) -> str:
+    """A cell whose interval has its own line."""
+    return f"{cell.text}\n{cell.interval}".rstrip() if isinstance(cell, Number) else _text(cell)
+
+
+def _longest(texts: Iterable[str]) -> int:
+    """Columns of a terminal that the longest line of some texts takes."""
+    from rich.cells import cell_len
+
+    return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
+
+
+def _block(heads: Sequence[str], row: Sequence[Cell]) -> Iterator[str]:
+    """A row as lines: its first cell, then each other one behind its head."""
+    yield _text(row[0])
+    yield from (f"  {head}: {_text(cell)}" for head, cell in zip(heads[1:], row[1:], strict=True))
 
 
 def _markdown_cell(cell: Cell) -> str:

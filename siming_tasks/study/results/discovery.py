@@ -181,7 +181,12 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
         for folder, results in found.items():
             named = name if is_named and is_one else None
             key = (named,) if named else (number, models[folder] or folder)
-            runs.setdefault(key, (named, []))[1].append((folder, results))
+            parts = runs.setdefault(key, (named, []))[1]
+            if any(folder == part for part, _ in parts):
+                raise DataError(
+                    f"{folder} is given twice for one run, {named}: paths of one name are parts of one run."
+                )
+            parts.append((folder, results))
     if not runs:
         raise DataError(_NO_RUN)
     return unique_names([_source(parts, name) for name, parts in runs.values()])

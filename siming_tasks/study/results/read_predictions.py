@@ -82,7 +82,7 @@ class _Collector:
     def _note_conflict(self, first: Record, place: str, same_file: bool, record: Record, path: Path, line: int) -> None:
         if same_file or not {first.status, record.status} & set(ASKED_AGAIN):
             what = f"{record.id} stands in {place} already{'' if same_file else ', with another answer'}."
-            fix = "Keep one of them." if same_file else "Score two runs apart; of one run, remove the stale file."
+            fix = "Keep one of them." if same_file else "Give two runs two names; of one run, remove the stale file."
             self.problems.append(Problem("prediction-twice", what, fix, str(path), line))
             return
         asked = (first.conditions, record.conditions)

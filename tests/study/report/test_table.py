@@ -91,7 +91,7 @@ def test_rows_are_a_table_with_reasons_p_values_and_flags_below() -> None:
     assert [cell.strip() for cell in first.strip("|").split("|")] == ["a minus b", "-", "0.500 [0.300, 0.700]"]
     assert second.endswith("| 0.250‡ |") and "<img>" not in second, "names of strangers are no markup"
     differences, _, new = text.replace("\\", "").partition("### Something new")
-    assert "a minus b, kappa (quadratic): p = < 0.001" in differences and "p = 0.040 (Holm 0.080)" in differences
+    assert "a minus b, kappa (quadratic): p < 0.001" in differences and "p = 0.040 (Holm 0.080)" in differences
     assert "0/0. (a minus b)" in differences
     assert "Fewer than 20 videos" in new and "Fewer than 20 videos" not in differences
     assert number(ROWS[0]).comparable and not number(ROWS[2]).comparable
@@ -99,3 +99,16 @@ def test_rows_are_a_table_with_reasons_p_values_and_flags_below() -> None:
     assert "both against rater_a" in shown(reference="rater_a")
     assert TableText("", "Against {reference}.", {}).sentence("consensus") == "Against the consensus."
     assert all("{" not in text.sentence("x") for text in table_texts().values())
+
+
+@pytest.mark.parametrize(("judges", "columns"), [(3, 2), (3, 3), (3, 9), (1, 7)])
+def test_no_number_is_broken_on_a_terminal(judges: int, columns: int) -> None:
+    """In 80 columns; of many columns each row is a block. Every name is whole as well, if folded."""
+    value = Number(-0.5, -0.046, 0.026, signed=True)
+    rows = [[Name(f"organization/a-long-name-of-a-model-{k}"), *[value] * columns] for k in range(judges)]
+    table = Table(["run", *(f"kappa (quadratic) {k}" for k in range(columns))], rows)
+    Console(file=(stream := io.StringIO()), width=80).print(table.to_rich(80))
+    drawn = stream.getvalue()
+    assert drawn.count("-0.500") == drawn.count("[-0.046, +0.026]") == judges * columns
+    assert max(map(len, drawn.splitlines())) <= 80
+    assert ("kappa (quadratic) 1: " in drawn) == (columns > 3)

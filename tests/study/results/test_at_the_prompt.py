@@ -78,7 +78,7 @@ def wrong_arguments(run: Any, exams: Path) -> Iterator[tuple[str, Callable[[], A
     yield "data: the path of a data set is wanted, not an empty text.", lambda: st.load(file, "")
     yield "run: the path of a run is wanted, not a Dataset.", lambda: st.score_run(data)
     yield "options: an Options is wanted, not a dict.", lambda: st.score_run(run, {"rater": "x"})
-    yield "setting='full_scor' is not a setting; 'full_score' is near.", lambda: run.score_matrix("full_scor")
+    yield "setting='full_scor' is not a setting; 'full_score' is near. Those of", lambda: run.score_matrix("full_scor")
     yield "rater_a has no record of clip_score; it has full_score.", lambda: st.diagnose(run, "clip_score")
     yield "runs: give them one by one", lambda: st.compare([run, run])
     yield "no rater 'nobody'; there are consensus, rater_a", lambda: run.score_matrix("full_score", "nobody")

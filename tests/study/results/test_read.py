@@ -156,7 +156,7 @@ def test_partial_logs_are_joined_and_two_answers_are_a_conflict(dataset: Dataset
         read_run(tmp_path, dataset)
     assert str(caught.value) == (
         f"{two}:1: full_score/v001 stands in {one}:1 already, with another answer. "
-        "Score two runs apart; of one run, remove the stale file."
+        "Give two runs two names; of one run, remove the stale file."
     )
 
 
