@@ -63,9 +63,12 @@ class Axis:
 
     @classmethod
     def around(cls, values: Sequence[float], start: float, stop: float) -> Axis:
-        """The scale that shows all values with a little air."""
+        """The scale that shows all values with a little air, between its first and its last round value."""
         air = 0.04 * (max(values) - min(values)) or 0.5
-        return cls(min(values) - air, max(values) + air, start, stop)
+        found = cls(min(values) - air, max(values) + air, start, stop)
+        first, second, *_, last = (value for value, _ in found.ticks())
+        high = last if max(values) <= last + 1e-9 else last + second - first
+        return cls(found.low, max(found.high, high), start, stop)
 
     def at(self, value: float) -> float:
         """Position of a value, to a tenth of a unit."""
@@ -138,8 +141,8 @@ class ForestPlot:
         return self._draw("wide") + self._draw("narrow")
 
     def file(self) -> str:
-        """The figure as a file of its own."""
-        style = Markup("<style>") + Markup(_PAPER) + Markup("</style>")
+        """The figure as a file of its own, on white: it is read on dark pages too."""
+        style = Markup("<style>") + Markup(_PAPER) + Markup('</style><rect width="100%" height="100%" fill="#fff"/>')
         return str(self._draw("wide", style)) + "\n"
 
     def _draw(self, kind: str, style: Markup | str = "") -> Markup:

@@ -12,6 +12,7 @@ import pytest
 from siming_tasks.study.analysis.verdicts import Answers
 from siming_tasks.study.report.answer_lines import _leader, answer_lines
 from siming_tasks.study.report.exports import setting_section
+from siming_tasks.study.report.figure import Axis, forest_plot
 from siming_tasks.study.report.model_card import model_card
 from siming_tasks.study.report.run_analysis import analyze_run
 from siming_tasks.study.report.standings import Entrant, Standing, stand
@@ -83,3 +84,14 @@ def test_a_leader_a_tie_and_no_leader_are_told_apart(standing: Standing) -> None
 
     assert of("leader", "behind") == "Leader: a" and of("alone", "not ranked") == "One judge"
     assert of("tie", "tie", "behind") == "Tie of 2" and of("behind", "behind") == of("not ranked") == "No leader"
+
+
+@pytest.mark.parametrize(("most", "last"), [(0.931, "1.0"), (0.8, "0.8"), (0.5, "0.5"), (0.62, "0.7")])
+def test_the_axis_of_the_figure_holds_its_intervals(most: float, last: str) -> None:
+    axis = Axis.around([0.0, 0.5, most], 0.0, 100.0)
+    assert axis.ticks()[-1][1] == last and 0 < axis.at(most) <= 100
+
+
+def test_an_exported_figure_has_a_background_of_its_own(standing: Standing) -> None:
+    figure = forest_plot(standing)
+    assert figure and '<rect width="100%" height="100%" fill="#fff"/>' in figure.file()
