@@ -92,7 +92,7 @@ def _beside(made: Comparison, judged: Sequence[Answers]) -> tuple[str, str]:
 
 
 def _cited(standing: Standing, made: Comparison, judged: Sequence[Answers]) -> tuple[str, str]:
-    """What may be cited of whom, and the limits that hold for all."""
+    """Sentences on what may be cited of whom, with the limits that hold for all."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for each in judged:
         if each.cite:
