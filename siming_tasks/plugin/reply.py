@@ -65,6 +65,8 @@ class AskedRequest:
         key: of the request (:mod:`siming_tasks.plugin.response_cache.key`).
         errors: of all requests of the run: what could not be shown, and why. A class may catch them.
         unshown: its own media could not be built, so that it was not sent.
+        about: id of its document.
+        batch: requests of the same call, by document: many classes take the first one's function for all of them.
         begun: its media were asked for.
         facts: about the media that were built; empty as long as none were.
         sent: notes how its images left.
@@ -73,6 +75,8 @@ class AskedRequest:
     run: RunContext
     key: str
     errors: list[SimingError]
+    about: str = ""
+    batch: Mapping[str, AskedRequest] = field(default_factory=dict)
     begun: bool = False
     unshown: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
@@ -95,10 +99,12 @@ class AskedRequest:
             self.errors.append(error)
             raise
 
-    def build(self, build: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call the function that builds its media."""
-        with self.building():
-            return build(*args, **kwargs)
+    def build(self, build: Callable[..., Any], doc: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call the function that builds the media of a document, for the request of this call that is about it."""
+        name = str(doc.get("id")) if isinstance(doc, Mapping) else self.about
+        asked = self if name == self.about else self.batch.get(name, self)
+        with asked.building():
+            return build(doc, *args, **kwargs)
 
 
 ASKED: ContextVar[AskedRequest | None] = ContextVar("ASKED", default=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from lmms_eval.api.instance import Instance
@@ -13,7 +13,9 @@ from siming_tasks.benchmark.parsing import parse_reply
 from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend, backends
+from siming_tasks.plugin.reply import ASKED, AskedRequest
 from siming_tasks.plugin.response_cache.dispatch import FAILED, one_reply_per_request
+from siming_tasks.plugin.response_cache.key import KeyedRequest
 from tests.plugin.response_cache.keyed import keyed
 from tests.plugin.serving import Server, message
 
@@ -111,3 +113,31 @@ def test_what_a_class_says_and_what_becomes_of_it(row: dict[str, Any], says: Any
 def test_replies_that_cannot_be_matched_to_requests_are_not_scored() -> None:
     with pytest.raises(SimingError, match="Saying returned 1 replies to 2 requests: which"):
         one_reply_per_request(Saying(lambda *_: ["one"]), Backend("x"), [keyed(request("1")), keyed(request("2"))])
+
+
+class FirstForAll:
+    """A class that builds the media of a whole batch by the function of its first request, as most local ones do."""
+
+    batch_size = 2
+
+    def generate_until(self, requests: list[Any]) -> list[str]:
+        for first in range(0, len(requests), 2):
+            for request in requests[first : first + 2]:
+                requests[first].args[2]({"id": f"d{request.args[3]}"})
+        return ["x"] * len(requests)
+
+
+def test_media_are_noted_for_the_document_that_they_are_of() -> None:
+    def build(doc: Any) -> None:
+        asked = ASKED.get()
+        assert asked is not None
+        asked.facts = {"of": doc["id"]}
+
+    asked = []
+    for number in range(4):
+        instance = request("x", doc=number)
+        instance.arguments = ("x", {"max_new_tokens": 9}, build, number, "t", "test")
+        pending = AskedRequest(cast("Any", None), f"k{number}", [], f"d{number}")
+        asked.append(KeyedRequest(instance, {"id": f"d{number}"}, pending))
+    one_reply_per_request(FirstForAll(), Backend("x", images="several"), asked)
+    assert [one.media()["of"] for one in asked] == ["d0", "d1", "d2", "d3"]

@@ -131,6 +131,15 @@ def media_facts(run: RunContext, doc: Doc, media: View | None) -> dict[str, Any]
     return facts
 
 
+def facts_by_rule(run: RunContext, doc: Doc, table: Table) -> dict[str, Any]:
+    """Description of the media that a document has, where a class has built them in another process, or not at all."""
+    setting = TASKS[doc["setting"]]
+    mode = run.media_mode(table, setting)
+    if setting.shows_media and not mode.images:
+        return {"mode": mode.name}
+    return media_facts(run, doc, shown_view(run, doc, table, made=False))
+
+
 @dataclass(frozen=True)
 class _Sent:
     """Media of a document that is being sent: its view, and images, a file and sounds in the forms of the class."""

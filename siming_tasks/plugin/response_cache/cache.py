@@ -71,7 +71,7 @@ def _answer(run: RunContext, model: Any, instances: Sequence[Any], block: gate.B
         requests = list(requests_with_keys(run, model, instances, None))
         texts = one_reply_per_request(model, run.backend, requests)
         return [
-            Reply.of(text, request.asked.media(), None, run.parse(request.doc, text))
+            Reply.of(text, request.media(), None, run.parse(request.doc, text))
             for request, text in zip(requests, texts, strict=True)
         ]
     identity = None
@@ -259,7 +259,7 @@ class _Asking:
         text, counts = reply_of(said, heard, is_failure), None
         if tokens is not None:
             counts = {name: count_of(stated) for name, stated in tokens.to_dict().items()}
-        media = request.asked.media()
+        media = request.media()
         self.answers[request.key] = _Answer(well_formed(text), counts, media)
         now, status = round(time.time(), 3), self.run.parse(request.doc, text).status
         if status == REQUEST_FAILED:

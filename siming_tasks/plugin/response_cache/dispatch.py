@@ -291,6 +291,9 @@ def one_reply_per_request(
     outputs: list[Any] = []
     for batch in batches:
         (asked, *more) = (request.asked for _, request in batch)
+        by_document = {request.asked.about: request.asked for _, request in batch}
+        for _, request in batch:
+            request.asked.batch = by_document
         if not more:
             ASKED.set(asked)  # of a class that does not ask for media
         unread: Sequence[str] = ()

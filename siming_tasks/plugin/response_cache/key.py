@@ -30,7 +30,7 @@ from siming_tasks.common.files import digest_of, sha256_json
 from siming_tasks.media.sampler import SAMPLERS, UNIFORM
 from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.options import lmms_eval_variables
-from siming_tasks.plugin.hooks.messages import Table, heard_sound, shown_view
+from siming_tasks.plugin.hooks.messages import Table, facts_by_rule, heard_sound, shown_view
 from siming_tasks.plugin.reply import AskedRequest
 from siming_tasks.plugin.run_context import Doc, RunContext
 from siming_tasks.study.results.run_parts import PLACE
@@ -163,6 +163,11 @@ class KeyedRequest:
         """Hash of everything that decides the reply."""
         return self.asked.key
 
+    def media(self) -> dict[str, Any]:
+        """Facts about what was shown."""
+        built = self.asked if self.asked.facts else self.asked.batch.get(str(self.doc["id"]), self.asked)
+        return built.media() if built.facts else facts_by_rule(self.asked.run, self.doc, self.table)
+
 
 def requests_with_keys(
     run: RunContext, model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None
@@ -203,7 +208,7 @@ def requests_with_keys(
         times[key, id(instance)] += 1
         if (number := times[key, id(instance)]) > 1 and not instance.metadata.get("__padding_only__"):
             key = f"{key}#{number}"
-        yield KeyedRequest(instance, doc, AskedRequest(run, key, errors), settings, arguments, schema)
+        yield KeyedRequest(instance, doc, AskedRequest(run, key, errors, doc["id"]), settings, arguments, schema)
 
 
 def _by_value(argument: Any) -> Any:

@@ -270,7 +270,8 @@ def test_a_stale_window_is_told_and_clears_nothing(browser: Any, sit: Sit, store
     assert other["status"] == 200
     keys(browser, "u")
     assert "changed in another window" in text(browser, "#trouble")
-    assert folded(store, "x", exam).step("look").points == 2 and "2 / 2" in text(browser, "[data-step=look] .chip")
+    wait(browser, "document.querySelector('[data-step=look] .chip').textContent.includes('2 / 2')")
+    assert folded(store, "x", exam).step("look").points == 2
     keys(browser, "u")
     assert folded(store, "x", exam).step("look").points == 2, "nothing of this window can be taken back any more"
 
