@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
+from siming_tasks import ScoreMatrix
 from siming_tasks.benchmark.metrics import Estimate
 from siming_tasks.benchmark.metrics.catalogue import statistic
 from siming_tasks.benchmark.metrics.jackknife import jackknife, quantile_of_t
@@ -167,13 +168,19 @@ def test_no_run_is_called_the_best_whose_value_is_not_above_0():
     assert all(mixed.value(name).value > 0 for name in named) and "best" not in found.sentence()
 
 
-def test_knowing_the_hospital_beats_not_every_judge_that_never_looks():
-    """What knows step and site from the labels themselves, and nothing of the video."""
-    made = severe_sites(np.random.default_rng(0))
+def usual_of_its_site(made: ScoreMatrix) -> np.ndarray:
+    """Answers that call in each exam the steps failed that fail most at its site, as many as usually do there."""
     site, usual = np.array(made.sites), np.zeros(made.reference.shape)
     for name in set(made.sites):
         order = np.argsort(np.argsort(-made.reference_wrong[site == name].mean(axis=0)))
         usual[site == name] = order < made.reference_wrong[site == name].mean() * len(made.step_ids)
+    return usual
+
+
+def test_knowing_the_hospital_beats_not_every_judge_that_never_looks():
+    """What knows step and site from the labels themselves, and nothing of the video."""
+    made = severe_sites(np.random.default_rng(0))
+    usual = usual_of_its_site(made)
     judge = made.predicting(usual)
     found = compare_judges({"site": judge})
     assert found.value("site").low > 0.1  # alone it looks like something
@@ -225,10 +232,7 @@ def test_the_lead_that_is_shown_is_that_of_the_test_that_decides(judges):
 def test_a_judge_of_stated_columns_alone_does_not_beat_every_baseline():
     """It gives what each step usually gets in its year, by all labels of that year, and sees no video."""
     made = severe_sites(np.random.default_rng(0))
-    year, usual = np.array(made.sites), np.zeros(made.reference.shape)
-    for name in set(made.sites):
-        order = np.argsort(np.argsort(-made.reference_wrong[year == name].mean(axis=0)))
-        usual[year == name] = order < made.reference_wrong[year == name].mean() * len(made.step_ids)
+    usual = usual_of_its_site(made)
     judge = replace(made.predicting(usual), sites=(), columns={"year": made.sites})
     found = compare_judges({"year": judge})
     assert found.beats["year"] is False and found.rivals["year"] == "step-prior-within-year" and not found.leaks
