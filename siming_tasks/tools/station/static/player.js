@@ -4,7 +4,8 @@
 import { language, say } from "./words.js";
 
 const LONGEST_TICK = 1.5; // seconds of the video between two looks at its clock, at double speed
-const SETTLE_MS = 1500;
+const SETTLE_MS = 5000;
+const ROUNDING = 1e-3; // seconds: some containers, and browsers' clocks with them, count in milliseconds
 
 // The last frame that begins at or before a time.
 export function frameAt(times, time) {
@@ -12,7 +13,7 @@ export function frameAt(times, time) {
   let high = times.length - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (times[middle] <= time + 1e-4) low = middle;
+    if (times[middle] <= time + ROUNDING) low = middle;
     else high = middle - 1;
   }
   return low;
@@ -30,6 +31,8 @@ export class Player {
     this.video = video;
     this.offset = 0; // what the browser calls second 0, where a player starts
     this.seeking = false;
+    this.tries = 0; // seeks that are left to reach the frame that is wanted
+    this.arrived = null; // second of the picture that came while a seek was under way
     this.sound = false;
     this.looked = 0;
     for (const name of ["timeupdate", "play", "pause", "ended"]) video.addEventListener(name, () => this.count());
@@ -37,12 +40,12 @@ export class Player {
     video.addEventListener("seeked", () => {
       this.seeking = false;
       this.looked = video.currentTime;
-      changed();
+      if (this.arrived === null) changed();
+      else this.saw(this.arrived);
     });
     if ("requestVideoFrameCallback" in video) {
       const seen = (_, shown) => {
-        if (this.fresh) this.offset = shown.mediaTime - this.times[0];
-        this.fresh = false;
+        if (this.fresh && video.readyState >= 2) this.begin(shown.mediaTime - this.times[0]);
         this.saw(shown.mediaTime);
         video.requestVideoFrameCallback(seen);
       };
@@ -106,14 +109,16 @@ export class Player {
   }
 
   load({ src, times, end, sound }) {
-    Object.assign(this, { src, times, end, sound, frame: 0, stop: null, fresh: true, seeking: false, offset: 0, looked: 0 });
+    Object.assign(this, { src, times, end, sound, frame: 0, stop: null, seeking: false, looked: 0 });
+    Object.assign(this, { fresh: true, offset: 0, wanted: 0, tries: 0 });
     return new Promise((ready, failed) => {
       const loaded = () => {
         this.video.playbackRate = this.speed;
-        // The first picture's callback says where the browser begins to count; without one it is taken to be second 0.
-        setTimeout(() => { this.fresh = false; }, SETTLE_MS);
-        ready();
+        if (!this.fresh) ready();
+        else if ("requestVideoFrameCallback" in this.video) setTimeout(() => { if (this.ready === ready) this.begin(0); }, SETTLE_MS);
+        else this.begin(0);
       };
+      this.ready = ready;
       this.video.onloadeddata = loaded;
       this.video.onerror = async () => {
         const answer = await fetch(src, { headers: { range: "bytes=0-0", "accept-language": language() } }).catch(() => null);
@@ -124,9 +129,27 @@ export class Player {
     });
   }
 
+  // The first picture says where the browser begins to count; a browser that shows none is taken to begin at second 0.
+  begin(offset) {
+    if (!this.fresh) return;
+    this.fresh = false;
+    this.offset = offset;
+    this.ready();
+    if (this.wanted) this.show(this.wanted);
+  }
+
   saw(mediaTime) {
-    if (this.seeking) return;
+    if (this.seeking) {
+      this.arrived = mediaTime;
+      return;
+    }
     this.frame = frameAt(this.times, mediaTime - this.offset);
+    // Where frames last differently long, Chromium may stop some frames before the one that it is told to show.
+    if (!this.playing && this.frame < this.wanted && this.tries > 0) {
+      this.tries -= 1;
+      this.seek(this.video.currentTime + this.times[this.wanted] - this.time);
+      return;
+    }
     if (this.stop !== null && this.frame >= this.stop && this.playing) {
       const last = this.stop;
       this.pause();
@@ -138,12 +161,17 @@ export class Player {
   show(frame) {
     this.revive();
     this.count();
-    this.fresh = false;
-    this.frame = this.clamp(frame);
-    this.seeking = true;
+    this.frame = this.wanted = this.clamp(frame);
+    this.tries = 4;
     // The middle of the frame's time: rounding on either side cannot show its neighbour.
-    this.video.currentTime = this.offset + (this.time + this.until(this.frame)) / 2;
+    if (!this.fresh) this.seek(this.offset + (this.time + this.until(this.frame)) / 2);
     this.changed();
+  }
+
+  seek(mediaTime) {
+    this.seeking = true;
+    this.arrived = null;
+    this.video.currentTime = mediaTime;
   }
 
   // A video that was lost with the station is there again with the next one.
@@ -154,6 +182,7 @@ export class Player {
   }
 
   play() {
+    this.tries = 0;
     this.revive();
     this.video.play().catch(() => {});
   }
