@@ -4,7 +4,8 @@
 import { language, say } from "./words.js";
 
 const LONGEST_TICK = 1.5; // seconds of the video between two looks at its clock, at double speed
-const SETTLE_MS = 5000;
+const FIRST_PICTURE_MS = 5000;
+const REST_MS = 200;
 const ROUNDING = 1e-3; // seconds: some containers, and browsers' clocks with them, count in milliseconds
 
 // The last frame that begins at or before a time.
@@ -32,16 +33,19 @@ export class Player {
     this.offset = 0; // what the browser calls second 0, where a player starts
     this.seeking = false;
     this.tries = 0; // seeks that are left to reach the frame that is wanted
-    this.arrived = null; // second of the picture that came while a seek was under way
+    this.settling = 0;
+    this.arrived = null; // second of the picture that came last, since the last seek began
     this.sound = false;
     this.looked = 0;
     for (const name of ["timeupdate", "play", "pause", "ended"]) video.addEventListener(name, () => this.count());
     for (const name of ["play", "pause", "ended", "volumechange"]) video.addEventListener(name, () => changed());
     video.addEventListener("seeked", () => {
+      if (video.seeking) return; // of a seek that another has followed
       this.seeking = false;
       this.looked = video.currentTime;
-      if (this.arrived === null) changed();
-      else this.saw(this.arrived);
+      // Pictures of steps in quick succession may still come: until they rest, the frame is the one that is wanted.
+      this.settling = setTimeout(() => this.settle(), this.playing ? 0 : REST_MS);
+      changed();
     });
     if ("requestVideoFrameCallback" in video) {
       const seen = (_, shown) => {
@@ -110,12 +114,12 @@ export class Player {
 
   load({ src, times, end, sound }) {
     Object.assign(this, { src, times, end, sound, frame: 0, stop: null, seeking: false, looked: 0 });
-    Object.assign(this, { fresh: true, offset: 0, wanted: 0, tries: 0 });
+    Object.assign(this, { fresh: true, offset: 0, wanted: 0, tries: 0, arrived: null });
     return new Promise((ready, failed) => {
       const loaded = () => {
         this.video.playbackRate = this.speed;
         if (!this.fresh) ready();
-        else if ("requestVideoFrameCallback" in this.video) setTimeout(() => { if (this.ready === ready) this.begin(0); }, SETTLE_MS);
+        else if ("requestVideoFrameCallback" in this.video) setTimeout(() => { if (this.ready === ready) this.begin(0); }, FIRST_PICTURE_MS);
         else this.begin(0);
       };
       this.ready = ready;
@@ -138,11 +142,15 @@ export class Player {
     if (this.wanted) this.show(this.wanted);
   }
 
+  settle() {
+    clearTimeout(this.settling);
+    this.settling = 0;
+    if (!this.seeking && this.arrived !== null) this.saw(this.arrived);
+  }
+
   saw(mediaTime) {
-    if (this.seeking) {
-      this.arrived = mediaTime;
-      return;
-    }
+    this.arrived = mediaTime;
+    if (this.seeking || this.settling) return;
     this.frame = frameAt(this.times, mediaTime - this.offset);
     // Where frames last differently long, Chromium may stop some frames before the one that it is told to show.
     if (!this.playing && this.frame < this.wanted && this.tries > 0) {
@@ -169,6 +177,8 @@ export class Player {
   }
 
   seek(mediaTime) {
+    clearTimeout(this.settling);
+    this.settling = 0;
     this.seeking = true;
     this.arrived = null;
     this.video.currentTime = mediaTime;
@@ -183,6 +193,7 @@ export class Player {
 
   play() {
     this.tries = 0;
+    this.settle();
     this.revive();
     this.video.play().catch(() => {});
   }
