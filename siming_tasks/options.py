@@ -199,6 +199,9 @@ class Options:
         "one run",
         "all requests",
     )  # fmt: skip
+    dry_run: Literal["no", "yes"] = _option(
+        "no", "", "asking", "`yes`: end before the first request and print how many replies are kept already"
+    )
     lmms_eval: Literal["tested", "any"] = _option(
         "tested", "", "asking", "`any`: run although these tasks were not tested with this version of lmms-eval"
     )

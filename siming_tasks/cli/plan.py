@@ -121,6 +121,7 @@ def plan(
     _print_plan(run_plan, rubric, formulas, reply)
     if service:
         _print_fit(run_plan, exams, policy, service)
+    say("SIMING_DRY_RUN=yes before an lmms-eval command counts the replies that are kept already, and asks nothing.")
     return 0
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, NamedTuple
 
+from siming_tasks.benchmark.parsing import Parsed
 from siming_tasks.benchmark.record import REQUEST_FAILED, add_usage, is_asked_again
 from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.errors import SimingError
@@ -91,9 +92,10 @@ def _answer(run: RunContext, model: Any, instances: Sequence[Any], block: gate.B
 
 
 class _Answer(NamedTuple):
-    """Answer to a request: its text, the token counts of the class (None if it gave none) and what was shown."""
+    """Answer to a request: its text, read, the token counts of the class (None if it gave none), what was shown."""
 
     text: str
+    parsed: Parsed
     counts: Mapping[str, Any] | None
     media: Mapping[str, Any]
 
@@ -158,6 +160,10 @@ class _Asking:
         with lock:
             self._take_kept()
             missing = [request for key, request in self.requests.items() if key not in self.answers]
+            if self.run.options.dry_run == "yes":
+                kept = f"{len(self.kept)} replies are kept"
+                _log(f"dry run: {kept}; this command would ask for {len(missing)}.", warn=True)
+                raise SystemExit(0)
             try:
                 if not missing or self.store is None or self.store.open():
                     with decoded_ahead(self.run, missing):
@@ -187,7 +193,7 @@ class _Asking:
         answer = self.answers[request.key]
         assert answer is not None  # a run in which something was not sent has ended
         usage = add_usage([self._usage_of(key) for key in self._keys[str(request.doc["id"])]])
-        reply = Reply.of(answer.text, answer.media, usage, self.run.parse(request.doc, answer.text))
+        reply = Reply.of(answer.text, answer.media, usage, answer.parsed)
         if answer.counts is None:
             return reply
         tokens = host.fetch("lmms_eval.api.instance:TokenCounts")(**answer.counts)
@@ -225,8 +231,14 @@ class _Asking:
         self.kept.update(kept)
         for key, reply in kept.items():
             request = self.requests[key]
-            self.answers[key] = _Answer(well_formed(reply.reply), reply.tokens, self._media_of(request, reply))
+            self.answers[key] = self._read(request, reply.reply, reply.tokens, self._media_of(request, reply))
             self._facts[key] = {"at": reply.at, "kept": True}
+
+    def _read(
+        self, request: KeyedRequest, text: str, counts: Mapping[str, Any] | None, media: Mapping[str, Any]
+    ) -> _Answer:
+        text = well_formed(text)
+        return _Answer(text, self.run.parse(request.doc, text), counts, media)
 
     def _media_of(self, request: KeyedRequest, reply: KeptReply) -> Mapping[str, Any]:
         """This run's statement of what was shown, with what the run alone knows that got the reply."""
@@ -260,8 +272,8 @@ class _Asking:
         if tokens is not None:
             counts = {name: count_of(stated) for name, stated in tokens.to_dict().items()}
         media = request.media()
-        self.answers[request.key] = _Answer(well_formed(text), counts, media)
-        now, status = round(time.time(), 3), self.run.parse(request.doc, text).status
+        answer = self.answers[request.key] = self._read(request, text, counts, media)
+        now, status = round(time.time(), 3), answer.parsed.status
         if status == REQUEST_FAILED:
             self.ledger.settle(request.key, now, seconds, error="no reply")
         else:
