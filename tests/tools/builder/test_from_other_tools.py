@@ -82,12 +82,6 @@ def hospital(folder: Path) -> None:
     book.save(folder / "scores.xlsx")
 
 
-def release(folder: Path) -> None:
-    (folder / "labels").mkdir()
-    scores = {"examiner_1": {"CPR 1": 2, "CPR 2": 0}, "examiner_2": {"CPR 1": 1, "CPR 2": 0}}
-    (folder / "labels" / "IMG_1.json").write_text(json.dumps({"seconds": 2.0, "scores": scores}))
-
-
 def elan(folder: Path, old: str = "", new: str = "") -> None:
     assert old in ELAN
     (folder / "elan").mkdir()
@@ -111,9 +105,6 @@ FILES: dict[str, tuple[str | Callable[[Path], object], str, str, list[Any]]] = {
     "raters": ("video_id,step_id,Li,Wang\nIMG_1,cpr_01,2,1\nIMG_1,cpr_02,,0\n", "raters.csv", "labels.csv", [
         ("IMG_1", "cpr_01", None, None, {"Li": 2.0, "Wang": 1.0}), ("IMG_1", "cpr_02", None, None, {"Wang": 0.0})]),
     "manikin": (LAERDAL, "CPREvents.csv", "manikin.csv", [("IMG_0042", "cpr_02", None, None, {"manikin": 1.0})]),
-    "release": (release, "", "labels.csv", [
-        ("IMG_1", "cpr_01", None, None, {"examiner_1": 2.0, "examiner_2": 1.0}),
-        ("IMG_1", "cpr_02", None, None, {"examiner_1": 0.0, "examiner_2": 0.0})]),
 }  # fmt: skip
 
 
