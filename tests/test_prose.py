@@ -19,13 +19,12 @@ MOST = 120
 
 _UNITS = "answer|attempt|call|class|clip|cluster|core|exam|file|image|judge?ment|judge|line|model|option|pair|physician"
 _UNITS += "|question|rater|recording|request|row|run|sender|setting|skill|step|task|video|word"
-_OTHER = "and|as|at|but|by|for|from|has|have|if|in|into|is|of|on|or|over|per|takes|than|that|to|when|where|with"
+_OTHER = "about|and|as|at|becomes?|begins|but|by|ends?|for|from|has|have|if|in|into|is|of|on|or|over|than|that|to|with"
 _SHARES = "all any both each half many most none one out part rest some two three ahead because copy copies instead"
 _NO_SHARE = "".join(rf"(?<!\b{word} )" for word in _SHARES.split())
-
 PATTERNS: dict[str, tuple[str, str]] = {
-    r"\bst(?:ands?|ood)\b(?! (?:for|still|up|back|clear)\b|-)": ("is, appears, is listed", "It stands in a row."),
-    r"\b(?:holds?|held|holding)\b(?! out\b|-| (?:the |its |a |this |no )?lock)": ("contains, has", "It holds rows."),
+    r"\bst(?:ands?|ood)\b(?! (?:for|in for|still|up|back|clear)\b|-)": ("is, appears", "It stands in a row."),
+    r"\b(?:holds?|held|holding)\b(?! o(?:n|ut)\b| it against|-| (?:the |a )?lock)": ("contains, has", "It holds."),
     r"\bthe truth\b": ("the true value, the correct label", "Intervals that hold the truth"),
     r"\bbeside\b": ("next to, with, compared with", "It is listed beside the physicians."),
     r"\bnever looks?\b": ("no-video baseline", "a judge that never looks"),
@@ -33,10 +32,11 @@ PATTERNS: dict[str, tuple[str, str]] = {
         "is not a", "This is no archive."),
     r"\b(?:go|goes|went|going) on\b": ("continues", "The run goes on."),
     r"(?<!\bthere )\b(?:is|are|was) (?-i:none)\b": ("is missing, is not one", "A line that is none"),
-    r"(?:^|(?<=[.:;!?] ))(?-i:[A-Z])\w+(?:ed|en) (?:is|are|was|were)\b": (
+    r"(?:^|(?<=[.:;!?] ))(?-i:[A-Z])(?!ndef)\w+(?:ed|en) (?:is|are|was|were)\b": (
         "subject first: 'X are refused'", "Refused are two answers of one rater."),
     r"\b(?:not|was|were) looked at\b": ("not checked", "Not looked at: faces"),
-    rf"{_NO_SHARE}\bof (?:it|them)(?=[.,;:)]|$)|\bof which\b": ("use a verb, or 'whose'", "what it made of it."),
+    rf"{_NO_SHARE}\bof (?:it|them)(?=[.,;:)]|$)|(?:^|, |\band |\bor )of which\b": (
+        "use a verb, or 'whose'", "what it made of it."),
     rf"\b(?:an?|one|two|three|four|\d+) (?:\w+ )?(?!(?:{_OTHER})\b)\w+ an? (?:{_UNITS})\b": (
         "per, for each", "a row a judgment"),
     r"\bopens? from disk\b|\bfrom disk:": ("opens without a server", "The page opens from disk."),
@@ -71,21 +71,24 @@ PATTERNS: dict[str, tuple[str, str]] = {
 """Stilted wording: the better wording, and a sentence in which the pattern is found."""
 
 _PATTERNS = {re.compile(pattern.replace(" ", r"\s"), re.M | re.I): words for pattern, (words, _) in PATTERNS.items()}
+_END = re.compile(r"\.\s|\n\n|\||\Z")
 _BLOCK = re.compile(r"^ *(`{3,}).*?^ *\1", re.M | re.S)
 _CODE = re.compile(r"<!--.*?-->|``.+?``|`[^`]+`|^ *(?:>>>|\.\.\. ).*?$", re.M | re.S)
-_TARGET = re.compile(r"(?<=\])\([^)]*\)|<?https?://\S+|\{[{%#].*?[}%#]\}|<[/!\w][^>]*>", re.S)
+_TARGET = re.compile(
+    r"(?s)(?<!\*)\*(?![*\s])[^*]+\*(?!\*)|(?<=\])\([^)]*\)|https?://\S+|\{[{%#].*?[}%#]\}|<[/!\w][^>]*>"
+)
+"""What is quoted in italics (a prompt), where a link leads, what a template fills in, and tags."""
 
 
 def findings(text: str) -> Iterator[tuple[int, str]]:
-    """Line and message for each piece of stilted wording in prose, code left out."""
+    """Line and message for each piece of stilted wording, code left out."""
     for hidden in (_BLOCK, _CODE, _TARGET):
         text = hidden.sub(lambda found: re.sub(r"[^\n]", "_", found[0]), text)
     text = re.sub(r"(?<=\S)\n +(?=\S)", "\n", text)  # so that one space or line break is between two words
     for pattern, better in _PATTERNS.items():
         for found in pattern.finditer(text):
-            start = max(0, *(text.rfind(end, 0, found.start()) + len(end) for end in (". ", ".\n", "\n\n", "|")))
-            end = re.compile(r"\.\s|\n\n|\||\Z").search(text, found.end())
-            sentence = " ".join(text[start : end and end.end()].split())
+            start = max((end.end() for end in _END.finditer(text, 0, found.start())), default=0)
+            sentence = " ".join(text[start : next(_END.finditer(text, found.end())).start()].split())
             yield text.count("\n", 0, found.start()) + 1, f"{' '.join(found[0].split())}: {sentence} -> {better}"
 
 
