@@ -19,7 +19,7 @@ MOST = 120
 
 _UNITS = "answer|attempt|call|class|clip|cluster|core|exam|file|image|judge?ment|judge|line|model|option|pair|physician"
 _UNITS += "|question|rater|recording|request|row|run|sender|setting|skill|step|task|video|word"
-_OTHER = "about|and|as|at|becomes?|begins|but|by|ends?|for|from|has|have|if|in|into|is|of|on|or|over|than|that|to|with"
+_OTHER = "about|and|as|at|becomes|begins|by|end|for|from|has|have|if|in|into|is|of|on|or|over|than|that|to|with|without"
 _SHARES = "all any both each half many most none one out part rest some two three ahead because copy copies instead"
 _NO_SHARE = "".join(rf"(?<!\b{word} )" for word in _SHARES.split())
 PATTERNS: dict[str, tuple[str, str]] = {
@@ -71,7 +71,7 @@ PATTERNS: dict[str, tuple[str, str]] = {
 """Stilted wording: the better wording, and a sentence in which the pattern is found."""
 
 _PATTERNS = {re.compile(pattern.replace(" ", r"\s"), re.M | re.I): words for pattern, (words, _) in PATTERNS.items()}
-_END = re.compile(r"\.\s|\n\n|\||\Z")
+_END = re.compile(r"\.\s|\n\n|\|")
 _BLOCK = re.compile(r"^ *(`{3,}).*?^ *\1", re.M | re.S)
 _CODE = re.compile(r"<!--.*?-->|``.+?``|`[^`]+`|^ *(?:>>>|\.\.\. ).*?$", re.M | re.S)
 _TARGET = re.compile(
@@ -87,9 +87,8 @@ def findings(text: str) -> Iterator[tuple[int, str]]:
     text = re.sub(r"(?<=\S)\n +(?=\S)", "\n", text)  # so that one space or line break is between two words
     for pattern, better in _PATTERNS.items():
         for found in pattern.finditer(text):
-            start = max((end.end() for end in _END.finditer(text, 0, found.start())), default=0)
-            sentence = " ".join(text[start : next(_END.finditer(text, found.end())).start()].split())
-            yield text.count("\n", 0, found.start()) + 1, f"{' '.join(found[0].split())}: {sentence} -> {better}"
+            sentence = _END.split(text[: found.start()])[-1] + found[0] + _END.split(text[found.end() :])[0]
+            yield text.count("\n", 0, found.start()) + 1, " ".join(f"{found[0]}: {sentence} -> {better}".split())
 
 
 def long_lines(text: str) -> Iterator[tuple[int, str]]:
