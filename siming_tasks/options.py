@@ -45,11 +45,11 @@ class Option:
         name: of the field.
         default: its value if nothing sets it; of the type of every value.
         help: its meaning, without the default.
-        changes: what depends on it.
+        changes: what it affects.
         words: the words to choose from; empty: any value of the type.
-        metavar: what stands for the value in help and tables.
+        metavar: placeholder of the value in help and tables.
         least: smallest number.
-        otherwise: the default in words, where an empty value stands for something.
+        otherwise: description of the default, if an empty value means something.
     """
 
     name: str
@@ -142,12 +142,12 @@ class Options:
     data: str = _option(
         "", "DIR|ORG/NAME", "data",
         "dataset folder, Hugging Face dataset (`org/name[@revision]`) or public set (`siming data fetch` lists them)",
-        "the folder that a finished run names, else the SYNTHETIC demo that lmms-eval has drawn",
+        "the folder that a finished run states, otherwise the SYNTHETIC demo from an earlier lmms-eval run",
     )  # fmt: skip
     split: str = _option(
         "", "[SPLIT:]PART", "data",
-        "only the videos of one part of a split: `test` of the main one, `person:test` of a split that has a name",
-        "the part that a finished run names, else all videos",
+        "only the videos of one part of a split: `test` of the main split, `person:test` of a named split",
+        "the part that a finished run states, otherwise all videos",
     )  # fmt: skip
     media: Literal["auto", "frames", "video", "proxy"] = _option(
         "auto", "", "shown",
@@ -165,7 +165,8 @@ class Options:
     )
     sampler: Literal["uniform", "motion"] = _option(
         "uniform", "", "shown",
-        "which frames are taken: `uniform` (evenly), or as many, more of them where the picture moves (`motion`)",
+        "how frames are sampled: `uniform` (evenly) or `motion` (the same number, more "
+        "of them where the picture moves)",
     )  # fmt: skip
     prompt: PromptStyle = _option(
         "plain", "", "shown",
@@ -173,30 +174,30 @@ class Options:
     )  # fmt: skip
     ask: AskUnit = _option(
         "all", "", "shown",
-        "what one request about a full video asks about: `all` steps as in the paper, one `skill`, or one `step`; "
-        "controls, not comparable with `all`",
+        "the steps of one request about a full video: `all` as in the paper, one `skill`, or "
+        "one `step`; controls, not comparable with `all`",
     )  # fmt: skip
     schema: SchemaUse = _option(
         "off", "", "shown",
-        "`json`: the service is given a JSON schema of the reply, to which it holds the model; a control, not "
-        "comparable with `off`; classes that cannot take one are refused",
+        "`json`: the service enforces a JSON schema of the reply; a control, not comparable with `off`; "
+        "model classes without schema support are rejected",
     )  # fmt: skip
     mapping: LabelMapping = _option(
         "absolute", "", "scored", "points to the four labels of kappa: `absolute` or `proportional`"
     )
-    rater: str = _option("consensus", "NAME", "scored", "whose points are the reference")
+    rater: str = _option("consensus", "NAME", "scored", "the rater whose points are the reference")
     cache: str = _option("", "DIR", "place", "folder for the demo, decoded frames and clips", "the user's cache folder")
     cache_gb: float = _option(20.0, "GB", "place", "upper limit of decoded frames on disk, in gigabytes", least=0.001)
     replies: str = _option(
         "", "DIR|off", "asking",
-        "folder where every reply of a model is kept when it arrives, so that a run that was cut short goes on where "
-        "it stopped; `off` keeps none",
+        "folder where every reply is saved as it arrives, so that an interrupted run "
+        "continues where it stopped; `off` saves none",
         "`replies` in the cache folder",
     )  # fmt: skip
     shard: str = _option(
         "", "I/N", "asking",
-        "only one of several equal parts of each task's requests: `2/5` is the second of five; the folders of all are "
-        "one run",
+        "only one of several equal parts of each task's requests: `2/5` is the second of "
+        "five; together their folders are one run",
         "all requests",
     )  # fmt: skip
     dry_run: Literal["no", "yes"] = _option(
@@ -210,7 +211,7 @@ class Options:
     )
     limit_cost: float = _option(
         0.0, "MONEY", "asking",
-        "stop a run when it has cost this much; the replies so far are kept; needs `SIMING_PRICES`",
+        "stop a run when it has cost this much; replies so far are kept; needs `SIMING_PRICES`",
         "no limit", least=0,
     )  # fmt: skip
 
@@ -219,13 +220,13 @@ class Options:
             object.__setattr__(self, name, option.check(getattr(self, name)))
         for name in ("cache", "replies"):
             if "://" in getattr(self, name):
-                where = "is an address. Name a folder; a store elsewhere is mounted, or synchronised with it."
+                where = "is an address. Give a folder; mount remote storage, or synchronise it with a folder."
                 raise OptionsError(f"{name}={getattr(self, name)!r} {where}")
         shard_of(self.shard)
         if self.schema != "off" and self.prompt == "reasoned":
             raise OptionsError(
-                "schema='json' and prompt='reasoned' exclude each other: a reply that is held to the schema has no "
-                "room for reasoning. Set one of them."
+                "schema='json' and prompt='reasoned' exclude each other: a reply with a schema has no "
+                "room for reasoning. Set only one of them."
             )
 
     @classmethod
@@ -269,7 +270,7 @@ class Options:
 
 
 def shard_of(text: str) -> tuple[int, int]:
-    """Number and count of the parts that a text names, such as ``2/5``; (1, 1) for none (OptionsError: it is none)."""
+    """Number and count of a part such as ``2/5``; (1, 1) for an empty text (OptionsError: it is not a part)."""
     match = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", text or "1/1")
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise OptionsError(f"shard={text!r} is not a part such as 2/5, the second of five.")
@@ -283,7 +284,7 @@ def _warn_unknown(name: str, known: tuple[str, ...]) -> None:
     ends = [other.removeprefix("SIMING_") for other in known]  # the common prefix would make all of them look alike
     near = difflib.get_close_matches(name.removeprefix("SIMING_"), ends, n=1)
     way_out = f"did you mean SIMING_{near[0]}?" if near else f"the variables are {', '.join(known)}."
-    _log.warning("%s is no variable of siming-tasks and changes nothing; %s", name, way_out)
+    _log.warning("%s is not a variable of siming-tasks and has no effect; %s", name, way_out)
 
 
 def lmms_eval_variables() -> dict[str, str]:

@@ -48,7 +48,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("mapping", "Absolute", "is not one of absolute, proportional, proportional-3/4."),
     ("rater", "", "must not be empty."),
     ("data", 3, "is not text."),
-    ("replies", "s3://bucket", "is an address. Name a folder; a store elsewhere is mounted, or synchronised with it."),
+    ("replies", "s3://bucket", "is an address. Give a folder; mount remote storage, or synchronise it with a folder."),
     ("limit_cost", -1, "must be from 0 to 1,000,000,000."),
 ]
 
@@ -84,7 +84,7 @@ def test_a_misspelt_variable_is_warned_of_once(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.WARNING):
         assert Options.from_env(env) == Options.from_env(env) == Options(frames=9)
     said = [record.getMessage() for record in caplog.records]
-    nothing = "is no variable of siming-tasks and changes nothing;"
+    nothing = "is not a variable of siming-tasks and has no effect;"
     assert said[:2] == [
         f"SIMING_FRAME {nothing} did you mean SIMING_FRAMES?",
         f"SIMING_RATTER {nothing} did you mean SIMING_RATER?",

@@ -19,8 +19,8 @@ CONTEXT = click.Context(click.Command("siming"))
 
 COMMANDS_HEAD = """# Commands and options
 
-Every command of `siming`; lmms-eval itself evaluates a model. Words and flags may stand in any order. Flags that many
-commands share stand here and under [options](#options). Exit codes: 0 well, 1 findings or bad data, 2 bad usage, 130
+Every command of `siming`; evaluate a model with `lmms-eval`. Words and flags may stand in any order. Flags that many
+commands share stand here and under [options](#options). Exit codes: 0 success, 1 problems found, 2 usage error, 130
 interrupted. `utils/make_reference_pages.py` makes this page.
 """
 

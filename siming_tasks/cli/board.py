@@ -29,7 +29,7 @@ _SHOWN = 10
 @click.argument("run_path", metavar="RUN", help="lmms-eval output folder, prediction file, or (--check) archive")
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
 @cli.LABELS
-@click.option("--out", type=cli.NEW_FILE, help="the archive (default: <model>.zip)")
+@click.option("--out", type=cli.NEW_FILE, help="the new archive (default: <model>.zip)")
 @click.option("--check", is_flag=True, help="validate an archive instead of writing one")
 @click.option("--name", help="the model's name (default: the run's)")
 @click.option("--organization", default="", help="model card: organization")
@@ -43,7 +43,7 @@ def submit(
 ) -> int:
     """Pack a run's predictions for a leaderboard, or check such an archive.
 
-    Writes predictions, settings, digests and a model card into one archive and reads it back as the receiver will.
+    Writes predictions, settings, digests and a model card into one archive and checks it as the board will.
     """
     from siming_tasks.study.results.discovery import find_runs
     from siming_tasks.tools.board.admission import admit, refusal
@@ -51,14 +51,14 @@ def submit(
     if check and not Path(run_path).exists():
         raise DataError(f"{run_path}: no such file. Give the archive that `siming board submit` wrote.")
     if not check and kind_of(run_path) == "archive":
-        raise OptionsError(f"{run_path} is an archive. To look whether it is fit to be sent, add --check.")
+        raise OptionsError(f"{run_path} is an archive. Add --check to validate it.")
     sources = [] if check else find_runs([run_path])
     dataset = cli.open_dataset(options, sources, labels=labels)
     archive = Path(run_path) if check else _pack(sources, dataset, run_path, out, card)
     try:
         taken = admit(archive, dataset, options)
     except DataError as error:
-        say(f"refused: {refusal(archive, error)}\n{archive}: not fit to be sent.", error=True)
+        say(f"refused: {refusal(archive, error)}\n{archive}: not valid.", error=True)
         return 1
     show_problems(taken.run.problems, most=_SHOWN)
     about = taken.received.submission
@@ -83,7 +83,7 @@ def _pack(
     from siming_tasks.tools.board.submission import ModelCard, pack
 
     if len(sources) != 1:
-        raise DataError(f"{run_path} holds {len(sources)} runs. Give the folder of one.")
+        raise DataError(f"{run_path} contains {len(sources)} runs. Give the folder of one run.")
     run = read_run(sources[0], dataset)
     if (role := role_of(sources[0].facts, run.records)) in REFUSALS:
         raise DataError(f"{run_path}: {REFUSALS[role]}")
@@ -91,10 +91,10 @@ def _pack(
     if ablations:
         if len(ablations) == len(run.settings):
             raise DataError(
-                f"{run_path} holds ablations only ({', '.join(ablations)}), which are no part of the "
-                "benchmark. Run the benchmark's tasks (--tasks siming)."
+                f"{run_path} contains only ablations ({', '.join(ablations)}), which are not part of "
+                "the benchmark. Run the benchmark's tasks (--tasks siming)."
             )
-        say(f"Left out: {', '.join(ablations)}. Ablations are no part of the benchmark.")
+        say(f"Left out: {', '.join(ablations)}. Ablations are not part of the benchmark.")
         run = replace(run, records={name: kept for name, kept in run.records.items() if name not in ABLATION_TASKS})
     try:
         model = ModelCard.model_validate({**card, "name": card["name"] or sources[0].name})
@@ -103,21 +103,24 @@ def _pack(
         raise OptionsError(f"--{str(first['loc'][0]).replace('_', '-')}: {first['msg']}.") from None
     out = out or Path(f"{sources[0].slug}.zip")
     if out.exists():
-        raise DataError(f"{out}: there already. A board refuses what changed under its name: give another --out.")
+        raise DataError(
+            f"{out} already exists. A board rejects an archive that has changed under "
+            "the same name: give another --out."
+        )
     return pack(sources[0], run.records, dataset, model, out)
 
 
 @cli.command("board build inbox --data exams --out board", "siming docs publish")
-@click.argument("folder", type=Path, metavar="INBOX", help="folder of archives")
+@click.argument("folder", type=Path, metavar="INBOX", help="folder with a subfolder of archives per sender")
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
 @cli.LABELS
 @click.option("--out", type=cli.NEW_FOLDER, default="siming_board", help="the new folder")
-@click.option("--new-ledger", is_flag=True, help="begin a ledger: nothing was shown before")
+@click.option("--new-ledger", is_flag=True, help="start a ledger (no results were published before)")
 def build(folder: Path, options: Options, labels: Path | None, out: Path, new_ledger: bool) -> int:
-    """Build a static leaderboard from submitted archives; 1 if an archive was refused.
+    """Build a static leaderboard from submitted archives; exit code 1 if an archive was rejected.
 
-    Scores every *.zip of a folder, which has a folder a sender. INBOX.senders.txt lists the senders; INBOX.ledger.jsonl
-    keeps what was shown: each sender has three answers a setting in all.
+    Scores every *.zip in INBOX, which has one subfolder per sender. INBOX.senders.txt lists the senders;
+    INBOX.ledger.jsonl records the published results: each sender gets at most three per setting.
     """
     from siming_tasks.tools.board.build import archives_in, build_board
     from siming_tasks.tools.board.ledger import read_senders
@@ -130,6 +133,6 @@ def build(folder: Path, options: Options, labels: Path | None, out: Path, new_le
         say(f"refused: {line}", error=True)
     taken = Counter(entry.sender for entry in entries)
     counts = ", ".join(f"{sender} {taken[sender]} of {number}" for sender, number in sorted(sent.items()) if sender)
-    say(f"Submissions taken: {counts or 'none'}.")
+    say(f"Submissions accepted: {counts or 'none'}.")
     say(f"{out / 'index.html'}: {len(entries)} submissions.")
     return 1 if refused else 0

@@ -36,14 +36,16 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
     if out.suffix.lower() == ".html":
         with atomic_write(out) as stream:
             stream.write(render_rubric_html(steps, skill))
-        say(f"{out}: print it; one sheet per skill.")
+        say(f"{out}: ready to print, one sheet per skill.")
         return
     if out.suffix.lower() != ".xlsx":
-        raise OptionsError(f"OUT {out}: a workbook is an .xlsx file, and sheets to print are an .html file.")
+        raise OptionsError(
+            f"{out}: unknown extension {out.suffix!r}; give .xlsx for a workbook or .html for sheets to print."
+        )
     if videos is None:
-        raise OptionsError("--videos DIR must be given for a workbook.")
+        raise OptionsError("a workbook needs --videos DIR, the folder of the video files.")
     if raters.strip().isdigit():
-        raise OptionsError(f"--raters {raters}: names are wanted, such as a,b.")
+        raise OptionsError(f"--raters {raters}: give names, such as a,b.")
     made = write_template(out, steps, videos, raters.replace("，", ",").split(","), skill)
     sheets = ", ".join(made.raters)
     say(f"{out}: {len(made.videos)} videos, {len(made.steps)} steps, sheets {sheets} and spans.")
@@ -53,27 +55,29 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
 
 @cli.command("data build exams --rubric rubric.yaml --labels sheet.xlsx --videos videos", "siming data check exams")
 @click.argument(
-    "out", required=False, metavar="[OUT]", type=cli.NEW_FOLDER, help="the new folder; else the table is shown"
+    "out", required=False, metavar="[OUT]", type=cli.NEW_FOLDER, help="the new folder (default: only show the table)"
 )
 @click.option("--rubric", type=Path, required=True, help="rubric.yaml")
 @click.option(
     "--labels", multiple=True, required=True, type=Path, help="tables of labels or times, or event logs of `data rate`"
 )
 @click.option("--videos", type=Path, required=True, help="folder of the video files")
-@click.option("--spans-from", help="with an event log: the rater whose marks are the spans")
+@click.option("--spans-from", help="with an event log: the rater whose marks are used as spans")
 @click.option("--finished", is_flag=True, help="with an event log: leave out exams that are not finished")
-@click.option("--instrument", multiple=True, help="raters that are instruments, without a voice in the consensus")
+@click.option("--instrument", multiple=True, help="raters that are instruments; not part of the consensus")
 @click.option(
     "--transcripts", multiple=True, type=Path, help="WebVTT or Whisper's JSON, named like its video, or a folder"
 )
 @click.option("--names", type=Path, help="table of names to replace in transcripts: name, replacement")
+@click.option("--consensus", default="agree", help="agree, mean, or the rater whose points are the consensus")
 @click.option(
-    "--consensus", default="agree", help="agree, mean, or the rater whose points it is, who is no physician then"
+    "--physician",
+    "physicians",
+    multiple=True,
+    metavar="NAME",
+    help="this rater is a physician, even as --consensus or named Final",
 )
-@click.option(
-    "--physician", "physicians", multiple=True, metavar="NAME", help="is one, also as --consensus or called Final"
-)
-@click.option("--different", nargs=2, multiple=True, metavar="A B", help="two names that are alike and mean two")
+@click.option("--different", nargs=2, multiple=True, metavar="A B", help="two similar names of two different raters")
 @click.option("--name", default="", help="name of the data set (default: name of the folder)")
 @click.option("--version", default="1", help="version of the data set")
 @click.option("--license", default="", help="license as an SPDX name, e.g. cc-by-nc-4.0")
@@ -82,10 +86,12 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
 @click.option("--keep-ids", is_flag=True, help="keep the table's video names as ids")
 @click.option("--keep-rater-names", is_flag=True, help="keep the table's names of raters")
 @click.option("--consent", multiple=True, metavar="HOST", help="who may receive recordings: api.openai.com, or any")
-@click.option("--allow-loss", is_flag=True, help="build also videos of which more than 5 % of the pictures are lost")
-@click.option("--simulated-videos", is_flag=True, help="the videos are drawings: they show nobody, and may go anywhere")
+@click.option("--allow-loss", is_flag=True, help="accept videos that lost more than 5 % of their frames")
+@click.option(
+    "--simulated-videos", is_flag=True, help="the videos are drawings: they show no person and may be sent anywhere"
+)
 @click.option("--simulated-labels", is_flag=True, help="the labels are simulated")
-@click.option("--jobs", type=click.IntRange(1), default=2, help="videos worked on at once")
+@click.option("--jobs", type=click.IntRange(1), default=2, help="videos processed at the same time")
 def build(
     out: Path | None,
     rubric: Path,

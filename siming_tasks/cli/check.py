@@ -1,4 +1,4 @@
-"""``siming data check``: everything that is wrong with a data set folder or a rubric, and what tells the labels."""
+"""``siming data check``: everything that is wrong with a data set folder or a rubric, and its label leaks."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 @cli.command("data check exams", "SIMING_DATA=exams lmms-eval --model siming_reference --tasks siming_full ...")
 @click.argument("dir", required=False, metavar="[DIR]", help="the data set (default: SIMING_DATA), or a rubric (.yaml)")
 @cli.option_flags()
-@click.option("--quick", is_flag=True, help="open the videos without decoding them; with --leaks open none")
-@click.option("--leaks", is_flag=True, help="find what tells the labels without any picture, instead")
-@click.option("--jobs", type=click.IntRange(1), help="videos worked on at once (default: all processors)")
+@click.option("--quick", is_flag=True, help="read the videos without decoding them; with --leaks, read none")
+@click.option("--leaks", is_flag=True, help="check for label leaks in metadata instead")
+@click.option("--jobs", type=click.IntRange(1), help="videos processed at the same time (default: all processors)")
 @click.option(
-    "--restate", is_flag=True, help="write the digests anew after a change on purpose; not beside other errors"
+    "--restate", is_flag=True, help="recompute digests after an intended change (fails if there are other errors)"
 )
-@click.option("--all", "show_all", is_flag=True, help="print every finding; without it, what repeats is folded")
+@click.option("--all", "show_all", is_flag=True, help="print every finding (default: repeated ones are counted)")
 @cli.AS_JSON
 def check(
     dir: str | None,
@@ -49,7 +49,7 @@ def check(
     show_all: bool,
     as_json: bool,
 ) -> int:
-    """List everything that is wrong with a data set folder, or with a rubric; 1 if there are errors."""
+    """List everything that is wrong with a data set folder or a rubric; exit code 1 if there are errors."""
     from siming_tasks.data import check_dataset, is_hub_name
     from siming_tasks.data.check.report import NOT_CHECKED, check_rubric
 
@@ -69,13 +69,13 @@ def check(
         print(line)
     for sentence in _about(path, report.summary):
         say(sentence)
-    unseen = ("whether the criteria are right",) if of_rubric else NOT_CHECKED
-    print(f"{count_problems(report.problems)}. Not looked at: {'; '.join(unseen)}.")
+    unseen = ("whether the criteria are correct",) if of_rubric else NOT_CHECKED
+    print(f"{count_problems(report.problems)}. Not checked: {'; '.join(unseen)}.")
     return 1 if report.errors else 0
 
 
 def _about(path: Path, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences on what was looked at: a rubric, or the videos and labels of a data set."""
+    """Sentences on what was checked: a rubric, or the videos and labels of a data set."""
     from siming_tasks.common.sanitize import one_line
 
     if "points" in facts:
@@ -88,7 +88,7 @@ def _about(path: Path, facts: Mapping[str, Any]) -> Iterator[str]:
         f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
     )
     if not facts["spans"]:
-        yield "No step has a span (start and end): models judge the whole videos (--tasks siming_full), no clips."
+        yield "No step has a span (start and end), so there are no clips: use --tasks siming_full."
     if facts["splits"]:
         yield f"Splits: {', '.join(f'{one_line(name)} {count:,}' for name, count in facts['splits'].items())}."
     if any(about != "not stated" for about in facts["raters"].values()):
@@ -98,28 +98,28 @@ def _about(path: Path, facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _restate(report: CheckReport) -> CheckReport:
-    """The report after the digests were written anew; as it is, and nothing written, if there are other errors."""
+    """Recompute the digests and return the new report; if there are other errors, write nothing and return it as is."""
     from siming_tasks.data import restate
     from siming_tasks.data.check.report import DIGEST_CODES
 
     root, others = report.root, [error for error in report.errors if error.code not in DIGEST_CODES]
     if others:
-        say(f"{root}: the digest is not restated: {plural(len(others), 'other error')}. Mend first.", error=True)
+        say(f"{root}: the digest was not recomputed: fix {plural(len(others), 'other error')} first.", error=True)
         return report
     before, now = restate(root)
-    text = f"{root}: the digest {now[:12]} is right already."
+    text = f"{root}: the digest {now[:12]} is already correct."
     if before != now:
         text = (
             f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in dataset.yaml; "
         )
-        text += "predictions and label files made for the old digest are refused from now on."
+        text += "predictions and label files made for the old digest are now rejected."
     say(text, error=True)  # standard output may be one JSON object
     left = tuple(problem for problem in report.problems if problem.code not in DIGEST_CODES)
     return replace(report, problems=left, summary={**report.summary, "digest": now})
 
 
 def _find_leaks(options: Options, path: Path, quick: bool, as_json: bool) -> int:
-    """Print how well each kind of fact tells the labels, learnt from the other exams; 1 if a video cannot be read."""
+    """Print how well each kind of metadata predicts the labels, by cross-fitting; 1 if a video cannot be read."""
     from siming_tasks.study.analysis.leak_audit import audit
     from siming_tasks.study.report.row_tables import row_section
     from siming_tasks.study.words import reason
@@ -131,5 +131,5 @@ def _find_leaks(options: Options, path: Path, quick: bool, as_json: bool) -> int
     unread = [reason(row) for row in rows.of("leaks", "files") if row.value is None]
     for sentence in unread:
         say(sentence, error=True)
-        say("What the files tell was not looked at: mend the videos, or leave them out with --quick.", error=True)
+        say("The video files were not checked for leaks: fix the videos, or skip them with --quick.", error=True)
     return 1 if unread else 0

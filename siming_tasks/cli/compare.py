@@ -1,4 +1,4 @@
-"""``siming compare``: do runs differ, do they agree better than no-video baselines, how far is a physician."""
+"""``siming compare``: differences between runs, and from no-video baselines and physicians."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 @click.option("--against", help="compare all runs with this one instead of all pairs")
 @cli.ALLOW
 @cli.PARTIAL
-@click.option("--repeated", is_flag=True, help="the runs are repeats of one judge; print how much they differ")
-@click.option("--margin", type=cli.PROPORTION, default=0.05, help="difference from the physicians that counts as none")
+@click.option("--repeated", is_flag=True, help="the runs repeat one judge: print how much they differ")
+@click.option(
+    "--margin", type=cli.PROPORTION, default=0.05, help="largest difference from the physicians that counts as equal"
+)
 @cli.AS_JSON
 def compare(
     run_paths: tuple[str, ...],
@@ -45,7 +47,7 @@ def compare(
 ) -> None:
     """Compare runs over the same videos, with paired intervals, with no-video baselines and with physicians.
 
-    Every setting that all runs have is compared; of one run alone, what its controls changed.
+    Every setting that all runs have is compared. A single run is compared with its own controls.
     """
     from siming_tasks.benchmark.tasks import UNALTERED_TASKS
     from siming_tasks.common.sanitize import literal
@@ -100,14 +102,14 @@ def _four(part: Comparison) -> Any:
         single = " to ".join(map(fixed, each.single)) if each.single else None
         beside = [each.physicians or None, number(each.beside, signed=True), single] if part.physicians else []
         lines.append([Name(each.run), each.leads, Name(sees), number(each.lead, signed=True), *beside, cite])
-    of_physicians = ["beside the physicians", "difference", f"{part.headline} with single physicians"]
+    of_physicians = ["compared with physicians", "difference", f"{part.headline} with single physicians"]
     heads = ["run", "leader or tie", "saw the video", "by", *(of_physicians if part.physicians else ()),
              "may be cited for"]  # fmt: skip
     return Table(heads, lines, left=(0, 1, 2, 4, len(heads) - 1), caption=f"Four answers in {part.setting}.")
 
 
 def _section(part: Comparison, reference: str) -> Section:
-    """Ranks, every table, and what each judge is beside the physicians and the no-video baselines."""
+    """Ranks, all tables, and each judge compared with the physicians and the no-video baselines."""
     from siming_tasks.common.sanitize import literal
     from siming_tasks.study.analysis.physicians import physician_sentence
     from siming_tasks.study.analysis.verdicts import no_video_sentence
@@ -121,7 +123,7 @@ def _section(part: Comparison, reference: str) -> Section:
         lines.append([Name(run), between, number(part.value(run))])
     notes: list[str] = [Name(f"{run}: {why}") for run, why in part.unranked.items()]
     if part.detectable:
-        notes.append(f"A difference of {part.detectable:.3f} would be found with a chance of 80 %.")
+        notes.append(f"A difference of {part.detectable:.3f} would be detected with 80 % power.")
     section: Section = [Table(["run", "rank", part.headline], lines, notes=notes)]
     section += [literal(no_video_sentence(part, [run])) for run in part.judged]
     section += [literal(physician_sentence(part.physicians[run], run, part.answer, part.unseen))

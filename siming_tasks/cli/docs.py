@@ -11,7 +11,7 @@ from siming_tasks.common.errors import DataError
 
 
 @cli.command("docs first-model", "siming docs troubles")
-@click.argument("page", required=False, metavar="[PAGE]", help="the name of a page; without it, all are listed")
+@click.argument("page", required=False, metavar="[PAGE]", help="name of a page (default: list all pages)")
 def docs(page: str | None) -> None:
     """List the pages of the documentation, or print one."""
     from siming_tasks.common.doc_pages import pages, read_page
@@ -32,4 +32,4 @@ def docs(page: str | None) -> None:
                 lines = path.read_text(encoding="utf-8").splitlines()
                 heading = next((line[2:].replace("`", "") for line in lines if line.startswith("# ")), "")
                 print(f"  {name:<{wide}}{heading}")
-    print("`siming docs PAGE` prints one.")
+    print("`siming docs PAGE` prints a page.")

@@ -14,13 +14,13 @@ from siming_tasks.options import Options
 
 
 @cli.command("data fetch egooops exams --videos recordings", "siming data check exams")
-@click.argument("name", required=False, metavar="[NAME]", help="the set")
+@click.argument("name", required=False, metavar="[NAME]", help="the public set")
 @click.argument("out", required=False, metavar="[OUT]", type=cli.NEW_FOLDER, help="the new folder")
 @cli.option_flags("cache")
 @click.option("--annotations", type=Path, help="folder with the published annotation files")
-@click.option("--videos", type=Path, help="folder with the videos, one file a recording")
+@click.option("--videos", type=Path, help="folder with the videos, one file per recording")
 @click.option("--keep-audio", is_flag=True, help="keep the sound (voices identify people)")
-@click.option("--jobs", type=click.IntRange(1), default=2, help="videos worked on at once")
+@click.option("--jobs", type=click.IntRange(1), default=2, help="videos processed at the same time")
 def fetch(
     name: str | None,
     out: Path | None,
@@ -32,8 +32,8 @@ def fetch(
 ) -> None:
     """Make a data set folder of a public set of real procedures (EgoOops, EgoEMS, ...).
 
-    Without NAME it lists the sets. Nothing is redistributed: annotations are downloaded from their published place at
-    a pinned commit, or read from --annotations; videos come from --videos or the folder in NAME_VIDEO_DIR.
+    Without NAME it lists the sets. Nothing is redistributed: annotations are downloaded from their publisher at a
+    pinned commit, or read from --annotations; videos are read from --videos or the folder in NAME_VIDEO_DIR.
     """
     from siming_tasks.study.report.table import Name, Table
     from siming_tasks.tools.public_sets import SETS
@@ -44,7 +44,7 @@ def fetch(
         show_markdown(Table(["set", "annotations", "commit"], rows, left=(0, 1, 2)))
         return
     if out is None:
-        raise OptionsError("OUT must be given: siming data fetch NAME OUT.")
+        raise OptionsError("OUT is missing. Usage: siming data fetch NAME OUT.")
     how = {"annotations": annotations, "videos": videos, "cache": options.cache_dir}
     dataset, warnings = make(name, out, **how, keep_audio=keep_audio, jobs=jobs)
     show_problems(warnings)
@@ -54,7 +54,7 @@ def fetch(
     if (dataset.root / "media").is_dir():
         say(f"Next: {shlex.join(['siming', 'data', 'check', str(dataset.root)])}")
     else:
-        say(f"{dataset.meta['processing']}. Then give their folder as --videos, with another OUT.")
+        say(f"{dataset.meta['processing']}. Then run again with --videos FOLDER and another OUT.")
 
 
 @cli.command("data split exams public --key labels.json", "siming data push public ORG/NAME")
@@ -67,28 +67,33 @@ def split(dir: str, options: Options, out: Path, key: Path) -> None:
     from siming_tasks.data import withhold
 
     public = withhold(cli.dataset_folder(options, dir=dir), out, key)
-    say(f"{public.root}: {len(public.videos)} videos without labels, digest {public.digest[:12]}. This part is public.")
-    say(f"{key}: the labels. Keep it; `siming score RUN --data {public.root} --labels {key}`.")
+    say(
+        f"{public.root}: {len(public.videos)} videos without labels, digest "
+        f"{public.digest[:12]}. This folder is public."
+    )
+    say(f"{key}: the labels. Keep it private. To score: `siming score RUN --data {public.root} --labels {key}`.")
 
 
 @cli.command("data push public ORG/NAME", "siming run plan --data ORG/NAME")
 @cli.data_folder(required=True)
-@click.argument("repo", metavar="ORG/NAME", help="the repository; is made if it is not there")
+@click.argument("repo", metavar="ORG/NAME", help="the repository; created if it does not exist")
 @cli.option_flags("cache")
 @click.option(
-    "--gated", type=click.Choice(["auto", "manual", "no"]), help="who gets in (default manual, for SYNTHETIC data no)"
+    "--gated",
+    type=click.Choice(["auto", "manual", "no"]),
+    help="access requests: automatic or manual approval, or no gate (default: manual; SYNTHETIC data: no)",
 )
 @click.option("--private", is_flag=True, help="make a new repository private")
 def push(dir: str, repo: str, options: Options, gated: str | None, private: bool) -> None:
-    """Upload a public folder of `data split` to the Hugging Face Hub, and refuse any other.
+    """Upload a public folder made by `data split` to the Hugging Face Hub; folders with labels are rejected.
 
-    HF_TOKEN and HF_ENDPOINT are those of huggingface_hub.
+    Uses HF_TOKEN and HF_ENDPOINT as huggingface_hub does.
     """
     from siming_tasks.data import is_hub_name
     from siming_tasks.tools.exchange.hub_upload import push as push_dataset
 
     if not is_hub_name(repo) or "@" in repo:
-        raise OptionsError(f"{repo!r} is no name of a repository (org/name).")
+        raise OptionsError(f"{repo!r} is not a repository name. Give ORG/NAME.")
     dataset = cli.open_dataset(options, dir=dir, media=True)
     gate = gated or ("no" if dataset.simulated.videos else "manual")
     revision = push_dataset(dataset, repo, gate=gate, private=private)  # type: ignore[arg-type]
@@ -102,13 +107,11 @@ def push(dir: str, repo: str, options: Options, gated: str | None, private: bool
 )
 @click.argument("out", metavar="OUT", type=cli.NEW_FOLDER, help="the new folder")
 @click.option("--videos", type=click.IntRange(1), default=16, help="number of exams")
-@click.option("--seed", type=click.IntRange(0), default=0, help="of trainees, raters and looks")
+@click.option("--seed", type=click.IntRange(0), default=0, help="random seed")
 @click.option("--short", is_flag=True, help="half a minute of video per exam instead of three; for tests")
-@click.option("--pairs", is_flag=True, help="add counterfactual minimal pairs, for the pair metric")
+@click.option("--pairs", is_flag=True, help="add minimal pairs, for the pair metric")
 @click.option("--jobs", type=click.IntRange(1), default=2, help="worker processes")
-@click.option(
-    "--sound", is_flag=True, help="add a sound track (compressions, breaths, the device) and the words as transcript"
-)
+@click.option("--sound", is_flag=True, help="add a sound track (compressions, breaths, the device) and a transcript")
 def demo(out: Path, videos: int, seed: int, short: bool, pairs: bool, jobs: int, sound: bool) -> None:
     """Make a SYNTHETIC data set: simulated exams whose labels are known."""
     from siming_tasks.tools.simulator import make_demo

@@ -1,4 +1,4 @@
-"""Entry point of ``siming``: one lazy group of commands; what goes wrong becomes a sentence and an exit code."""
+"""Entry point of ``siming``: one lazy group of commands; errors become one sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ SHORT = {
     "data rate": "Score exams on a local page.",
     "data template": "Make a workbook for points and spans.",
     "data build": "Make a data set from rubric, labels and videos.",
-    "data fetch": "Make a data set of a public set.",
+    "data fetch": "Make a data set from a public set.",
     "data check": "List everything wrong with a data set or rubric.",
-    "data split": "Split into a public folder and private labels.",
+    "data split": "Separate public data from private labels.",
     "data push": "Upload a public folder to Hugging Face.",
     "data demo": "Make a SYNTHETIC data set.",
     "run plan": "Estimate requests, tokens, disk, time and cost.",
     "run prepare": "Decode frames or cut clips before a run.",
     "run requests": "Write a run's requests as a batch job.",
-    "run import": "Turn a batch job's results into answers.",
+    "run import": "Turn batch results into a prediction file.",
     "run baseline": "Train a baseline on a data set's own labels.",
-    "study raters": "Measure how far the physicians agree.",
+    "study raters": "Measure how well the physicians agree.",
     "study power": "Plan a data set: how many videos it needs.",
     "board submit": "Pack a run's predictions for a leaderboard.",
     "board build": "Build a leaderboard from archives.",
@@ -68,14 +68,14 @@ SHORT = {
 """What each command does, in at most 50 characters: a line of the help of its group."""
 
 GROUPS = {
-    "": """SiMing-Bench: judging clinical exams by a rubric. lmms-eval itself evaluates a model:
+    "": """SiMing-Bench: judging clinical exams by a rubric. Evaluate a model with lmms-eval:
 
     lmms-eval --model MODEL --tasks siming --output_path runs/NAME --log_samples
 
-    Exit codes: 0 well, 1 findings or bad data, 2 bad usage, 130 interrupted.""",
+    Exit codes: 0 success, 1 problems found, 2 usage error, 130 interrupted.""",
     "data": "Make, check and publish a data set.",
-    "run": "Plan, prepare and exchange the runs of models.",
-    "study": "Study raters, and plan a data set.",
+    "run": "Plan and prepare runs; export and import requests.",
+    "study": "Measure rater agreement; plan a data set.",
     "board": "Submit to a leaderboard and build one.",
 }
 """Help of ``siming`` itself and of its groups of commands."""
@@ -102,14 +102,14 @@ class LazyGroup(click.Group):
         return list(dict.fromkeys(words.split()[0] for words in own))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, or the group of commands, of that name; None: there is none."""
+        """The command or group of that name; None if there is no such command."""
         if cmd_name not in self.list_commands(ctx):
             return None
         words = self.prefix + cmd_name
         return find_command(words) if words in COMMANDS else LazyGroup(words)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """The command that the first word names; of an unknown one the command of that name elsewhere is told."""
+        """The command that the first word names; the error for an unknown one suggests a command of another group."""
         elsewhere = [words for words in COMMANDS if words.split()[-1] == args[0]]
         if elsewhere and args[0] not in self.list_commands(ctx):
             ctx.fail(f"No such command {args[0]!r}. Did you mean 'siming {elsewhere[0]}'?")
@@ -126,8 +126,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Returns:
-        Its exit code: 0 well, 1 findings or bad data, 2 bad usage (a flag, a word or a SIMING_ variable cannot be
-        used), 130 interrupted.
+        Its exit code: 0 success, 1 problems found, 2 usage error (a flag, an argument or a SIMING_ variable cannot
+        be used), 130 interrupted.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     siming = LazyGroup(
@@ -144,7 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             error.show(sys.stderr)
             return error.exit_code
         except click.Abort:
-            return _refuse(words, "interrupted; run the same command again to go on.", 130)
+            return _refuse(words, "interrupted; run the same command again to continue.", 130)
         except SimingError as error:
             return _refuse(words, str(error), 2 if isinstance(error, OptionsError) else 1)
         except ModuleNotFoundError as error:

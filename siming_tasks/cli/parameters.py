@@ -1,4 +1,4 @@
-"""Parts that commands share beside click: flags of the options, outputs, numbers within bounds, and the data set."""
+"""Parts that commands share on top of click: flags of the options, outputs, numbers within bounds, and the data set."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class OptionFlag(click.Option):
                 raise OptionsError(f"{option.flag} {text!r} must not be empty.")
             return option.read(text, option.flag)
 
-        text = f"{option.help} (default: {option.variable}, else {option.default_text})".replace("`", "")
+        text = f"{option.help} (default: {option.variable}, otherwise {option.default_text})".replace("`", "")
         super().__init__([option.flag, name], type=read, metavar=option.metavar, help=text)
 
 
 def option_flags(*names: str) -> Callable[[_F], Any]:
-    """Decorator: the flags of these options, which go before the environment; the function gets them as ``options``.
+    """Decorator: the flags of these options, which override the environment; the function gets them as ``options``.
 
     A command without ``--split`` is about the whole data set, whatever SIMING_SPLIT says.
     """
@@ -85,10 +85,10 @@ PROPORTION, SHARE, ABOVE_ZERO = Number(0, 1, True, True), Number(0, 1, True), Nu
 
 
 class OutputPath(click.Path):
-    """File or folder that is written: a new one, or one of that kind; a link stands for what it leads to.
+    """File or folder to write: new, or an existing one of that kind; a link means its target.
 
-    Refused before any work is what must not be replaced (a pipe, a socket, a device) and a place where none can be
-    made. Nothing is written yet.
+    A path that must not be replaced (a pipe, a socket, a device) or cannot be created is rejected before any work.
+    Nothing is written yet.
     """
 
     def __init__(self, folder: bool) -> None:
@@ -98,7 +98,7 @@ class OutputPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path of a text, or what it leads to."""
         if str(value) in ("", "-"):
-            self.fail(f"{value!r} is no name of a {'folder' if self.folder else 'file'}.", param, ctx)
+            self.fail(f"{value!r} is not a {'folder' if self.folder else 'file'} name.", param, ctx)
         path = Path(str(super().convert(value, param, ctx)))
         try:
             path = Path(os.path.realpath(path)) if path.is_symlink() else path
@@ -108,7 +108,7 @@ class OutputPath(click.Path):
         except OSError as error:  # too long, a circle of links; the current folder is gone
             self.fail(f"{str(value)!r} cannot be used: {error.strerror}.", param, ctx)
         if path.is_symlink() or not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
-            self.fail(f"{str(value)!r} cannot be made: {above} is no folder that can be written to.", param, ctx)
+            self.fail(f"{str(value)!r} cannot be created: {above} is not a writable folder.", param, ctx)
         return path
 
 
@@ -117,11 +117,14 @@ NEW_FILE, NEW_FOLDER = OutputPath(False), OutputPath(True)
 LABELS = click.option("--labels", type=Path, help="label file of a data set whose labels are withheld")
 PARTIAL = click.option("--partial", is_flag=True, help="count only requests that have a line (run with --limit)")
 ALLOW = click.option(
-    "--allow", multiple=True, type=click.Choice(DIFFERENCES), help="accept runs that differ in this; may be repeated"
+    "--allow",
+    multiple=True,
+    type=click.Choice(DIFFERENCES),
+    help="compare runs although they differ in this; may be repeated",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="print one JSON object")
 PORT = click.option("--port", type=click.IntRange(0, 65535), default=0, help="port of the page (default: a free one)")
-NO_BROWSER = click.option("--no-browser", is_flag=True, help="print the address only")
+NO_BROWSER = click.option("--no-browser", is_flag=True, help="print the address without opening a browser")
 
 
 def data_folder(required: bool = False) -> Callable[[_F], _F]:
@@ -145,7 +148,7 @@ def dataset_folder(options: Options, runs: Sequence[RunSource] = (), dir: str | 
             raise OptionsError("DIR '' must not be empty.")
         return resolve_dataset(replace(options, data=dir), "DIR")
     if not options.data and (folder := named_folder(runs)):
-        say(f"Data set: {folder}, which the run names.", error=True)
+        say(f"Data set: {folder}, as the run states.", error=True)
         return folder
     return resolve_dataset(options, "--data" if given("data") else "SIMING_DATA")
 
@@ -184,7 +187,7 @@ def open_dataset(
     parts = {source.part for source in runs}
     named = parts.pop() if len(parts) == 1 else ""
     if named and not options.split:
-        say(f"Split: {named}, which the run names.", error=True)
+        say(f"Split: {named}, as the run states.", error=True)
     dataset = take_part(dataset, options.split or named)
     if reference:
         data.check_reference(dataset, options.rater)

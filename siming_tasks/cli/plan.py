@@ -1,4 +1,4 @@
-"""``siming run plan``: what a run will show, need and cost, and what arrives at a model."""
+"""``siming run plan``: a run's requests, needs and costs, and the input that a model actually receives."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _SHOWN = {
 }
 _CHANNELS = {
     ("sound", True): "the sound arrives and is used.",
-    ("sound", False): "NOT SHOWN TO HEAR. The sound is dropped on the way, or the model cannot count four tones.",
+    ("sound", False): "NOT SHOWN TO HEAR. The sound is dropped, or the model cannot count four tones.",
     ("pictures", True): "the pictures arrive and are used.",
-    ("pictures", False): "NOT SHOWN TO SEE. The pictures are dropped on the way, or the model cannot read a digit.",
+    ("pictures", False): "NOT SHOWN TO SEE. The pictures are dropped, or the model cannot read a digit.",
 }
 
 
@@ -41,15 +41,15 @@ _CHANNELS = {
 @cli.option_flags("data", "split", *cli.MEDIA_OPTIONS, "prompt", "ask")
 @click.option("--videos", type=click.IntRange(1), help="number of videos, to plan without a data set")
 @click.option("--duration", type=cli.ABOVE_ZERO, help=f"length of the videos in seconds (default {_DURATION})")
-@click.option("--model", help="a recipe, a model of the paper or a service; sets its frames and checks its limits")
+@click.option("--model", help="recipe, model of the paper or service: sets the frames and checks the limits")
 @click.option("--tokens", metavar="F[,F]", default="qwen2_5_vl,openai_tiles", help="image-token formulas")
-@click.option("--price-in", type=cli.Number(0), help="price of a million input tokens")
-@click.option("--price-out", type=cli.Number(0), help="price of a million output tokens")
+@click.option("--price-in", type=cli.Number(0), help="price per million input tokens")
+@click.option("--price-out", type=cli.Number(0), help="price per million output tokens")
 @click.option(
-    "--canary", is_flag=True, help="instead, ask --model 8 questions whose answers are only heard or only seen"
+    "--canary", is_flag=True, help="instead, probe --model with 8 questions that need its sound or its pictures"
 )
-@click.option("--model_args", default="", help="its arguments, with --canary as for lmms-eval")
-@click.option("--force_simple", is_flag=True, help="with --canary, as for lmms-eval")
+@click.option("--model_args", default="", help="with --canary: as for lmms-eval")
+@click.option("--force_simple", is_flag=True, help="with --canary: as for lmms-eval")
 def plan(
     options: Options,
     videos: int | None,
@@ -62,7 +62,7 @@ def plan(
     model_args: str,
     force_simple: bool,
 ) -> int:
-    """Estimate the requests, tokens, disk space, time and cost of a run; or ask a model what arrives at it."""
+    """Estimate the requests, tokens, disk space, time and cost of a run; or probe what input a model receives."""
     if canary:
         return _ask_canary(model, model_args, force_simple)
     if model_args or force_simple:
@@ -79,7 +79,7 @@ def plan(
         frames, service = _frames_and_service(model)
         if cli.given("frames"):
             if frames and not service:
-                raise OptionsError("--model stands for a number of frames; give it or --frames.")
+                raise OptionsError("--model sets the number of frames; give only one of --model and --frames.")
         else:
             policy = replace(policy, frames=frames or policy.frames)
     formulas = tokens.split(",")
@@ -89,13 +89,13 @@ def plan(
         raise OptionsError("Give --price-in and --price-out together.")
     if videos is not None:
         if cli.given("data"):
-            raise OptionsError("--videos plans without a data set; give it or --data.")
+            raise OptionsError("--videos plans without a data set; give only one of --videos and --data.")
         rubric, duration = default_rubric(), duration or _DURATION
         exams = identical_exams(rubric, videos, duration)
         say(f"{len(exams)} videos of {duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
     else:
         if duration is not None:
-            raise OptionsError("--duration is the length of the videos of --videos; give both or neither.")
+            raise OptionsError("--duration goes with --videos; give both or neither.")
         dataset = cli.open_dataset(options, media=True)
         rubric, exams = dataset.rubric, [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
         say(f"{dataset.name}: {len(exams)} videos, {sum(exam.timeline.duration for exam in exams) / 60:.1f} min;")
@@ -105,7 +105,10 @@ def plan(
     size = f"longest side {policy.frame_size} pixels"
     say(f"{policy.frames} frames per video, {clips}, {size}. Tokens and cost are upper bounds.")
     if policy.sampler != "uniform":
-        say(f"Frames by {policy.sampler}: as many; which, and so the rate of a step, is known once they are prepared.")
+        say(
+            f"Frames by {policy.sampler}: the same number; which frames, and so the rate "
+            "per step, is known after `run prepare`."
+        )
     asking = PromptOptions.from_options(options)
     reply = MAX_TOKENS_REASONED if asking.style == "reasoned" else MAX_TOKENS
     run_plan = plan_run(
@@ -126,7 +129,7 @@ def plan(
 
 
 def _ask_canary(model: str | None, model_args: str, force_simple: bool) -> int:
-    """Ask a model the questions of the canary and print which of its channels arrive; 1 if one does not."""
+    """Ask a model the canary's questions and print which channels it receives; 1 if one is missing."""
     from siming_tasks.models.recipes import recipes
     from siming_tasks.tools.simulator.canary import DRAWS, ask
 
@@ -140,11 +143,11 @@ def _ask_canary(model: str | None, model_args: str, force_simple: bool) -> int:
     say(f"{model} got {found.requests} requests of {found.task}, each with {', '.join(_SHOWN[found.task])}.")
     for verdict in found.verdicts:
         right = sum(got == wanted for got, wanted in zip(verdict.got, verdict.wanted, strict=True))
-        guessed = f"all {DRAWS} by guessing: 1 in {1 / verdict.by_guessing:,.0f}"
+        guessed = f"chance of {DRAWS} by guessing: 1 in {1 / verdict.by_guessing:,.0f}"
         say(f"{verdict.channel}: {right} of {DRAWS} right ({guessed}): {_CHANNELS[verdict.channel, verdict.arrives]}")
         if not verdict.arrives:
             replied = " ".join("-" if got is None else str(got) for got in verdict.got)
-            say(f"  wanted {' '.join(map(str, verdict.wanted))}, replied {replied} (-: nothing that could be read)")
+            say(f"  expected {' '.join(map(str, verdict.wanted))}, replied {replied} (-: unreadable)")
     return int(not all(verdict.arrives for verdict in found.verdicts))
 
 
@@ -180,13 +183,13 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOpti
 
 
 def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
-    """Print the table of all settings, what is stored, what it costs, and what a video cannot show."""
+    """Print the table of all settings, disk space, cost, and the steps that a video cannot show."""
     from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
     from siming_tasks.benchmark.types import SCOPES
     from siming_tasks.study.report.table import Table
 
     head = ["setting", "requests", "images", "a request", "frames/s"]
-    head += [word for name in formulas for word in (f"image tokens, {name}", "context")]
+    head += [word for name in formulas for word in (f"image tokens, {name}", f"context, {name}")]
     rows = []
     for setting in run_plan.settings:
         row = [setting.setting, f"{setting.requests:,}", f"{setting.frames:,}", str(setting.frames_max)]
@@ -223,11 +226,11 @@ def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: i
 
 
 def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> None:
-    """Print each setting's heaviest request beside the limits, and what would fit where it does not."""
+    """Print each setting's largest request with the limits, and what would fit if it does not."""
     source = f"{service.source}{'; ' + service.note if service.note else ''}"
     say(
-        f"\n{service.title}, as of {service.checked}: {service.request_mb:g} MB and {service.images} images a request"
-        f"\n({source}). Frames are taken for noisy photographs."
+        f"\n{service.title}, as of {service.checked}: {service.request_mb:g} MB and {service.images} images per request"
+        f"\n({source}). Frame sizes are estimated for noisy video."
     )
     for setting in run_plan.settings:
         weight = _request_weight(setting.frames_max, exams, policy)
@@ -241,7 +244,7 @@ def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, se
 
 
 def _request_weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:
-    """Bytes of a request with so many images of the largest exam, as they are stored."""
+    """Bytes of a request with this many images of the largest exam, as stored."""
     from siming_tasks.media.picture import fit_size
     from siming_tasks.models.recipes import Weight
 

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 @click.option("--store", type=cli.NEW_FILE, help="the event log (default: DIR.ratings.sqlite)")
 @cli.PORT
 @cli.NO_BROWSER
-@click.option("--language", type=click.Choice(["en", "zh"]), help="of the page (default: as last chosen there)")
+@click.option(
+    "--language", type=click.Choice(["en", "zh"]), help="language of the page (default: as last chosen there)"
+)
 @click.option("--adjudicate", is_flag=True, help="decide the steps on which two raters differ")
 @click.option("--raters", nargs=2, metavar="A B", help="with --adjudicate: the two raters, if more have rated")
-@click.option("--different", nargs=2, multiple=True, metavar="A B", help="two raters whose names are alike")
-@click.option("--join", multiple=True, type=Path, help="first take over another event log's events; may be repeated")
+@click.option("--different", nargs=2, multiple=True, metavar="A B", help="two similar names of two different raters")
+@click.option("--join", multiple=True, type=Path, help="first add the events of another event log; may be repeated")
 def rate(
     dir: Path,
     options: Options,
@@ -45,7 +47,7 @@ def rate(
     different: tuple[tuple[str, str], ...],
     join: tuple[Path, ...],
 ) -> None:
-    """Open a local page on which a physician scores exams, until the process is interrupted."""
+    """Open the rating page in the browser, where a physician scores exams (Ctrl+C stops it)."""
     from siming_tasks.tools.local_server.local_server import serve
     from siming_tasks.tools.station.app import application
     from siming_tasks.tools.station.event_log import RATING, EventLog
@@ -57,9 +59,9 @@ def rate(
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder. Give a folder of videos, or a built data set.")
     if adjudicate and rater:
-        raise OptionsError("--adjudicate is the work of the rater `consensus`; leave out --rater.")
+        raise OptionsError("--adjudicate rates as `consensus`; leave out --rater.")
     if not adjudicate and not rater:
-        raise OptionsError("--rater NAME: say who rates.")
+        raise OptionsError("give the rater's name: --rater NAME.")
     if raters and not adjudicate:
         raise OptionsError("--raters A B goes with --adjudicate.")
     if rater:
@@ -71,7 +73,7 @@ def rate(
     try:
         for path in join:
             other = EventLog.read(path)
-            print(f"{path}: {event_log.join(other)} new events taken over.")
+            print(f"{path}: {event_log.join(other)} new events added.")
             other.close()
         name = rater_name(rater, event_log.raters(RATING), different) if rater else ""
         work = Adjudication(event_log, exams, raters) if adjudicate else Rating(event_log, name, exams)

@@ -14,7 +14,7 @@ from siming_tasks.options import Options
 
 @cli.command("report runs/qwen runs/gpt --data exams --out report", "siming view report --data exams")
 @click.argument(
-    "runs", nargs=-1, required=True, metavar="RUN...", help="PATH or NAME=PATH; a folder with several models is split"
+    "runs", nargs=-1, required=True, metavar="RUN...", help="PATH or NAME=PATH; a folder may contain several models"
 )
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS, "prices")
 @cli.LABELS
@@ -23,12 +23,12 @@ from siming_tasks.options import Options
     "--video-files",
     type=click.Choice(["link", "copy", "none"]),
     default="link",
-    help="link to the videos, copy or leave them out",
+    help="link to the videos, copy them, or leave them out",
 )
 @click.option("--title", help="title of every page (default: SiMing-Bench report)")
 @cli.PARTIAL
 @cli.ALLOW
-@click.option("--jobs", type=click.IntRange(1), help="worker processes (default: one for each core)")
+@click.option("--jobs", type=click.IntRange(1), help="worker processes (default: one per core)")
 def report(
     runs: tuple[str, ...],
     options: Options,
@@ -40,7 +40,7 @@ def report(
     allow: tuple[str, ...],
     jobs: int | None,
 ) -> None:
-    """Make a folder of pages from finished runs, which opens from disk: index.html, report.md, report.json.
+    """Make a folder of pages from finished runs: index.html (opens without a server), report.md, report.json.
 
     Reads lmms-eval output folders (made with --log_samples) or prediction files.
     """
@@ -56,15 +56,15 @@ def report(
 
 
 @cli.command("view report --data exams", "siming score RUN --show card")
-@click.argument("folder", type=Path, metavar="REPORT", help="what `siming report --out` wrote")
+@click.argument("folder", type=Path, metavar="REPORT", help="folder that `siming report --out` wrote")
 @cli.option_flags("data", "cache")
 @cli.PORT
 @cli.NO_BROWSER
 def view(folder: Path, options: Options, port: int, no_browser: bool) -> None:
     """Serve a report's pages on 127.0.0.1, and the videos of the data set named with --data.
 
-    A report is data, and no script of its own runs. On another machine: ssh -L PORT:127.0.0.1:PORT HOST, and
-    open the printed address here.
+    A report is treated as data: none of its scripts run. For a report on another machine: ssh -L PORT:127.0.0.1:PORT
+    HOST, then open the printed address here.
     """
     from siming_tasks.study.report.viewer_files import read_media_links
     from siming_tasks.tools.local_server.local_server import serve
@@ -79,5 +79,7 @@ def view(folder: Path, options: Options, port: int, no_browser: bool) -> None:
         lambda key: application(shown, key=key),
         port=port,
         browser=not no_browser,
-        say=lambda address: print(f"Open this address in a browser here; end with Ctrl+C:\n{address}", flush=True),
+        say=lambda address: print(
+            f"Open this address in a browser on this machine (Ctrl+C stops the server):\n{address}", flush=True
+        ),
     )

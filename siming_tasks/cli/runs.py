@@ -1,4 +1,4 @@
-"""``siming run prepare``, ``requests``, ``import`` and ``baseline``: what is done for or in place of lmms-eval."""
+"""``siming run prepare``, ``requests``, ``import`` and ``baseline``: steps around or instead of lmms-eval."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from siming_tasks.options import Options, shard_of
 @cli.command("run prepare --data exams --jobs 4", "lmms-eval --model MODEL --tasks siming --log_samples ...")
 @cli.option_flags("data", "split", *cli.MEDIA_OPTIONS, "media", "cache", "cache_gb")
 @click.option("--jobs", type=click.IntRange(1), default=1, help="worker processes")
-@click.option("--shard", metavar="I/N", default="", help="only every N-th video from the I-th on")
+@click.option("--shard", metavar="I/N", default="", help="only every N-th video, starting at the I-th")
 @click.option("--dry-run", is_flag=True, help="print the estimate and stop")
 def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
     """Decode all frames, or cut all clips, of a data set before a run."""
@@ -44,7 +44,7 @@ def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
         if ahead.bytes * parts > options.cache_gb * 1e9:
             shards = f"for {parts} shards, " if parts > 1 else ""
             raise OptionsError(
-                f"that is {shards}more than the limit of {options.cache_gb:g} GB, and frames would be removed before "
+                f"that is {shards}more than the limit of {options.cache_gb:g} GB: frames would be deleted before "
                 "they are used. Raise --cache-gb (SIMING_CACHE_GB) or lower --frames and --clip-frames."
             )
     if dry_run:
@@ -66,7 +66,7 @@ def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
 )
 @click.argument("out", metavar="OUT", type=cli.NEW_FILE, help="the new file (.jsonl)")
 @cli.option_flags("data", "split", *cli.MEDIA_OPTIONS, "media", "prompt", "ask", "schema", "cache", "cache_gb")
-@click.option("--model", required=True, help="name of the model that is asked")
+@click.option("--model", required=True, help="name of the model")
 @click.option(
     "--setting",
     multiple=True,
@@ -74,10 +74,12 @@ def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
     metavar="NAME",
     help="full_score, ...; may be repeated (default: the four)",
 )
-@click.option("--missing", multiple=True, type=Path, help="only what has no answer in this run; may be repeated")
-@click.option("--files", is_flag=True, help="frames as files beside OUT instead of data URLs")
+@click.option(
+    "--missing", multiple=True, type=Path, help="only requests without an answer in this run; may be repeated"
+)
+@click.option("--files", is_flag=True, help="write frames as files next to OUT instead of data URLs")
 @click.option("--limit", type=click.IntRange(1), help="only the first N requests of each setting")
-@click.option("--batch-mb", type=click.IntRange(1), default=190, help="most megabytes of a file")
+@click.option("--batch-mb", type=click.IntRange(1), default=190, help="maximum size of one file in megabytes")
 def requests(
     out: Path,
     options: Options,
@@ -90,8 +92,8 @@ def requests(
 ) -> None:
     """Write the exact requests of a run as a batch job, to be answered without lmms-eval.
 
-    Writes a batch job of OpenAI's API (or vllm run-batch), and beside it what each request asks. Whoever answers by
-    other means writes a line {custom_id, reply} for each.
+    Writes a batch job for OpenAI's API (or vllm run-batch), and next to it a file of the questions. To use another
+    tool, write one line {custom_id, reply} per request.
     """
     from tqdm import tqdm
 
@@ -111,7 +113,7 @@ def requests(
         refuse_unlike(asked, model, answered)
         asked = Asked.by(options, names, limit, answered)
     if not asked.documents:
-        say("Every request has an answer: nothing was written.")
+        say("Every request has an answer; nothing was written.")
         return
     with ExitStack() as bars:  # closed before an error is told, which is the last line then
 
@@ -119,7 +121,7 @@ def requests(
             return bars.enter_context(tqdm(docs, unit="request", smoothing=0.1))
 
         parts = write_job(asked, model, out, files=files, most_bytes=batch_mb * 1_000_000, watched=watched)
-    say(f"{', '.join(map(str, parts))}: {len(asked.documents):,} requests about {marked_name(asked.dataset)}.")
+    say(f"{', '.join(map(str, parts))}: {len(asked.documents):,} requests on {marked_name(asked.dataset)}.")
     say(f"Then: siming run import RESULTS... REPLIES.jsonl --requests {shlex.quote(str(asked_file(out)))}")
 
 
@@ -132,10 +134,10 @@ def requests(
     required=True,
     type=Path,
     metavar="FILE...",
-    help="files of results and of errors of one batch job",
+    help="result and error files of one batch job",
 )
 @click.argument("out", metavar="OUT", type=cli.NEW_FILE, help="the new file (.jsonl) for `siming score`")
-@click.option("--requests", required=True, type=Path, help="what was asked: the file beside the job")
+@click.option("--requests", required=True, type=Path, help="file of the questions, next to the job")
 def import_replies(files: tuple[Path, ...], out: Path, requests: Path) -> int:
     """Turn the results of a batch job into a file that can be scored."""
     from siming_tasks.tools.exchange.batch_results import import_results
@@ -149,23 +151,26 @@ def import_replies(files: tuple[Path, ...], out: Path, requests: Path) -> int:
     for name, ids in found.lacking.items():
         say(f"{name}: {len(ids):,} requests without a result: {', '.join(ids[:4])}{', ...' * (len(ids) > 4)}")
     for name, count in found.served.items():
-        say(f"{count:,} replies are of the model {name}, which is not the one that was asked.")
+        say(f"{count:,} replies are from the model {name}, which was not the one requested.")
     say(f"Replies are in {out}. Score them: siming score {shlex.quote(str(out))} --data DIR")
     if found.failed or found.lacking:
-        say(f"`siming run requests --missing {shlex.quote(str(out))}` with the options of this job asks the others.")
+        say(
+            f"`siming run requests --missing {shlex.quote(str(out))}` with the options of "
+            "this job writes the remaining requests."
+        )
     return 1 if found.failed or found.lacking or found.served else 0
 
 
 @cli.command("run baseline --data exams --backbone facebook/dinov2-base", "siming score baseline.jsonl --data exams")
 @cli.option_flags("data", *cli.MEDIA_OPTIONS, "cache", "cache_gb")
 @cli.LABELS
-@click.option("--backbone", required=True, help="folder, or name on the hub, of the image model")
+@click.option("--backbone", required=True, help="folder or Hugging Face name of the image model")
 @click.option("--out", type=cli.NEW_FILE, default="baseline.jsonl", help="prediction file")
 def baseline(options: Options, labels: Path | None, backbone: str, out: Path) -> int:
     """Train a baseline on a data set's own labels and predict the exams it has not seen.
 
-    Averages a frozen image model's features over the frames of each step's clip, learns a logistic regression a step
-    and writes, for clip_score and clip_error, what it says of the clusters that it did not learn from.
+    Averages a frozen image model's features over the frames of each step's clip, fits one logistic regression per
+    step and writes predictions for clip_score and clip_error. Each cluster is predicted by a model trained without it.
     """
     from tqdm import tqdm
 
@@ -177,10 +182,10 @@ def baseline(options: Options, labels: Path | None, backbone: str, out: Path) ->
         dataset, options, Backbone(backbone), out, lambda videos: tqdm(videos, unit="video", smoothing=0.1)
     )
     for why in found.unreadable:
-        say(f"Not shown, and neither learnt from nor judged: {why}")
+        say(f"Left out of training and prediction: {why}")
     how = f"{found.folds} folds over {found.clusters} clusters ({found.unit})"
     say(f"{out}: {marked_name(dataset)}, supervised, cross-fitted: {how}.")
     if found.unlearned:
-        say(f"{found.unlearned} clips had no label to learn from in the other folds; their answers are missing.")
+        say(f"{found.unlearned} clips had no training label in the other folds; their answers are missing.")
     say(f"Next: siming score {out} --data {dataset.root}")
     return 1 if found.unreadable else 0

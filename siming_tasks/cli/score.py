@@ -1,4 +1,4 @@
-"""``siming score``: what is known of one run, without a model: its metrics, diagnosis, card and missing requests."""
+"""``siming score``: metrics, diagnosis, model card and missing requests of one run, without running a model."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ _ONLY = {"pass_mark": "diagnosis", "tasks": "missing", "allow": "scores", "price
 @click.option(
     "--show", type=click.Choice(["scores", "diagnosis", "card", "missing"]), default="scores", help="what is printed"
 )
-@click.option("--pass-mark", type=cli.SHARE, default=0.8, help="diagnosis: share of points that passes")
-@click.option("--tasks", metavar="T[,T]", help="missing: tasks and groups of lmms-eval (default: those of the run)")
+@click.option("--pass-mark", type=cli.SHARE, default=0.8, help="with --show diagnosis: share of points needed to pass")
+@click.option(
+    "--tasks", metavar="T[,T]", help="with --show missing: tasks and groups of lmms-eval (default: those of the run)"
+)
 @cli.PARTIAL
 @click.option(
     "--allow", multiple=True, type=click.Choice(["dataset"]), help="accept predictions for other labels or media"
@@ -56,10 +58,10 @@ def score(
     allow: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Score a run's predictions or sample logs without a model, or show what else is known of it.
+    """Score a run's predictions or sample logs without running a model, or show diagnostics.
 
-    --show diagnosis breaks the run down by step, severity, history and exam decision; card is Markdown for a model's
-    README; missing lists the requests without an answer.
+    --show diagnosis breaks the run down by step, severity, history and exam decision; card prints Markdown for a
+    model's README; missing lists the requests without an answer.
     """
     from siming_tasks.study.results.discovery import run_at
 
@@ -84,7 +86,7 @@ def score(
 def _show_scores(
     source: RunSource, dataset: Dataset, options: Options, partial: bool, allow: Sequence[str], as_json: bool
 ) -> None:
-    """Print the metrics of a run, and what is to be known of them."""
+    """Print the metrics of a run with their notes."""
     from siming_tasks.study.results.run import read_run, score_run
     from siming_tasks.study.results.unread_replies import UnreadReplies, unread_note
 
@@ -107,7 +109,7 @@ def _show_scores(
 
 
 def _print_settings(scores: Scores, run: Run) -> None:
-    """Print the values by which runs are ranked and those of what was answered, and what is to be known of them."""
+    """Print the ranked values and the values over the answered steps, with their notes."""
     from siming_tasks.benchmark.metrics import Rows
     from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
     from siming_tasks.study.report.formatting import usage_line
@@ -132,7 +134,7 @@ def _print_settings(scores: Scores, run: Run) -> None:
 def _show_diagnosis(
     source: RunSource, dataset: Dataset, options: Options, pass_mark: float, partial: bool, as_json: bool
 ) -> None:
-    """Print one report for each setting of the run; a control of a setting that was asked too stands in that one's."""
+    """Print one report per setting of the run; a control is part of its plain setting's report if the run has both."""
     from siming_tasks.benchmark.tasks import TASKS
     from siming_tasks.study.analysis.diagnosis import diagnose
     from siming_tasks.study.report.row_tables import row_section
@@ -149,9 +151,9 @@ def _show_diagnosis(
 
 
 def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, partial: bool, as_json: bool) -> int:
-    """Count the requests (of SIMING_SHARD) without an answer to keep; 1 if there are any.
+    """Count the requests (of SIMING_SHARD) without a usable answer; 1 if there are any.
 
-    A folder of a run that has not begun need not be there yet.
+    The folder of a run that has not begun need not exist yet.
     """
     from siming_tasks.benchmark.tasks import TASKS
     from siming_tasks.study.results.discovery import run_at
@@ -164,7 +166,7 @@ def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, pa
     run = read_run(source, dataset, partial=partial, allow=["dataset"]) if source else None
     named = [setting.name for setting in settings_named(tasks.split(","))] if tasks is not None else ()
     if not (names := named or (run.settings if run else ())):
-        raise OptionsError(f"{parts[0]}: holds no run yet. Name its tasks (--tasks siming).")
+        raise OptionsError(f"{parts[0]}: no run there yet. Give its tasks (--tasks siming).")
     left = missing_requests(run, dataset, names, options.shard)
     asked = [request for _, requests in left.values() for request in requests]
     if as_json:
@@ -179,7 +181,10 @@ def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, pa
         say(f"{TASKS[name].task_name}: {count - len(requests):,} of {count:,} requests answered{shown}")
     records = (record for rows in run.records.values() for record in rows) if run else ()
     if any((record.conditions.usage or {}).get("stored") is False for record in records):
-        say("SIMING_REPLIES=off: no reply was stored. The command of the run asks and pays everything again.")
+        say(
+            "SIMING_REPLIES=off: no reply was stored. Repeating the run's command sends, "
+            "and pays for, every request again."
+        )
     elif asked:
-        say("The command of the run asks what has no kept reply, and nothing else.")
+        say("Repeating the run's command sends only the requests without a stored reply.")
     return 1 if asked else 0

@@ -1,4 +1,4 @@
-"""``siming study raters`` and ``power``: how far physicians agree, and how many videos a difference needs."""
+"""``siming study raters`` and ``power``: how well physicians agree, and how many videos a difference needs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from siming_tasks.options import Options
 @click.option("--raters", "pair", nargs=2, metavar="A B", help="these two raters (default: every pair of physicians)")
 @cli.AS_JSON
 def raters(dir: str | None, options: Options, labels: Path | None, pair: tuple[str, str] | None, as_json: bool) -> None:
-    """Measure how far the physicians agree, with intervals; of an event log, how far they are with rating."""
+    """Measure how well the physicians agree, with intervals; for an event log, show the rating progress."""
     from siming_tasks.tools.station.event_log import is_event_log
 
     if dir and is_event_log(Path(dir)):
         from siming_tasks.tools.station.progress import progress_section, read_progress
 
         if labels or pair:
-            raise OptionsError("An event log takes no --labels or --raters; build the data set first.")
+            raise OptionsError("An event log has no use for --labels and --raters; build the data set first.")
         progress = read_progress(Path(dir))
         return answer(as_json, progress, progress_section(progress))
     from siming_tasks.study.analysis.raters import pair_notes, rater_rows
@@ -48,13 +48,13 @@ def raters(dir: str | None, options: Options, labels: Path | None, pair: tuple[s
 )
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
 @cli.LABELS
-@click.option("--videos", type=click.IntRange(5), default=200, help="size of the data set that is planned")
-@click.option("--pilot", nargs=2, metavar="A B", help="two runs of a pilot whose difference is to be shown")
+@click.option("--videos", type=click.IntRange(5), default=200, help="number of videos in the planned data set")
+@click.option("--pilot", nargs=2, metavar="A B", help="two runs of a pilot whose difference is planned for")
 @click.option("--metric", type=click.Choice(["qwk", "mcc"]), default="qwk", help="without --pilot")
 @click.option("--prevalence", type=cli.PROPORTION, default=0.186, help="without --pilot: share of wrong steps")
-@click.option("--agreement", type=cli.PROPORTION, default=0.5, help="without --pilot: the better judge's")
-@click.option("--effect", type=cli.PROPORTION, help="a difference whose power is wanted")
-@click.option("--comparisons", type=click.IntRange(1), default=1, help="tests under Holm's correction")
+@click.option("--agreement", type=cli.PROPORTION, default=0.5, help="without --pilot: agreement of the better judge")
+@click.option("--effect", type=cli.PROPORTION, help="a difference whose power is computed")
+@click.option("--comparisons", type=click.IntRange(1), default=1, help="number of tests that Holm's correction covers")
 @cli.AS_JSON
 def power(
     options: Options,
@@ -68,10 +68,10 @@ def power(
     comparisons: int,
     as_json: bool,
 ) -> None:
-    """Plan a data set: the smallest difference that so many videos would show.
+    """Plan a data set: the smallest difference that N videos can detect.
 
-    Standard error, smallest difference found with power .8, and the power of a stated difference, from the error of
-    two runs of a pilot, or of stated rates (SYNTHETIC).
+    Prints the standard error, the smallest difference detected with 80 % power, and the power for --effect, from two
+    runs of a pilot or from stated rates (SYNTHETIC).
     """
     from siming_tasks.study.analysis.power import power as plan
     from siming_tasks.study.analysis.power import stated_rates

@@ -1,6 +1,6 @@
 """Output of the commands: lines for people, findings about their data, tables; text from files cannot act.
 
-Text from strangers' files stands in much of what is printed. Control characters in it must not move, colour or clear
+Much of the output contains text from other people's files. Control characters in it must not move, colour or clear
 anything on the terminal.
 """
 
@@ -31,9 +31,9 @@ _BAR = re.compile(r"\r|\n*(\x1b\[A)*")
 class SafeStream:
     """A text stream that spells out control, zero-width and direction-changing characters before they are written.
 
-    So no name in a file can colour, move or clear anything, whoever prints it and however. A carriage return at the
-    beginning of a write and moves between lines alone pass: progress bars need them. What the stream's encoding lacks
-    is written as an escape.
+    So no name in a file can colour, move or clear anything, whichever code prints it. Only a carriage return at the
+    beginning of a write and moves between lines pass: progress bars need them. Characters that the stream's encoding
+    lacks are written as escapes.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -41,7 +41,7 @@ class SafeStream:
 
     @property
     def bare(self) -> Any:
-        """The stream behind it, for those who make their text harmless before they draw it."""
+        """The stream behind it, for code that has made its text harmless already."""
         return self._stream
 
     def write(self, text: str) -> int:
@@ -80,14 +80,14 @@ def safe_terminal() -> Iterator[None]:
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
-    """Print one JSON object; NaN and infinity are refused, for JSON has neither."""
+    """Print one JSON object; NaN and infinity raise, because JSON has neither."""
     import json  # few commands need it, and each starts faster without
 
     print(json.dumps(value, indent=indent, allow_nan=False))
 
 
 def answer(as_json: bool, found: Mapping[str, Any], *blocks: Block | Iterable[Block]) -> None:
-    """Print the JSON object of a command where that is asked for, else its blocks (:func:`show_markdown`)."""
+    """Print the JSON object of a command if ``as_json``, otherwise its blocks (:func:`show_markdown`)."""
     if as_json:
         print_json(found)
     else:
@@ -117,12 +117,12 @@ def plural(count: int, what: str) -> str:
 
 
 def fold_problems(problems: Iterable[Problem], most: int | None = FOLDED, way_out: str = "") -> Iterator[str]:
-    """A line for each finding, kinds together in the order in which they come first.
+    """A line for each finding, grouped by kind, in order of first appearance.
 
     Args:
         problems: the findings.
-        most: of one kind that are printed; the others are counted and the next few places named. None: all.
-        way_out: how to see each, if there is a way.
+        most: number printed per kind; the others are counted and the next few places named. None: all.
+        way_out: how to see each one, if possible.
     """
     kinds: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:

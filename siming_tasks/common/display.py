@@ -19,7 +19,7 @@ _STYLE = (
 
 
 class ShortRepr:
-    """Base of dataclasses (with ``repr=False``) that hold much: their repr is one line of at most :data:`LONGEST`."""
+    """Base of dataclasses (``repr=False``) with large fields: their repr is one line of at most :data:`LONGEST`."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Pages of the documentation: they travel with the package, and messages name the command that prints one."""
+"""Pages of the documentation: they are installed with the package, and messages name the command that prints one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def see(name: str) -> str:
 
 
 def folder() -> Path:
-    """Find the folder of the pages: in an installed package inside of it, in a checkout beside it."""
+    """Find the folder of the pages: inside an installed package, or next to the package in a checkout."""
     package = Path(__file__).parents[1]
     inside = package / "docs"
     return inside if inside.is_dir() else package.parent / "docs"

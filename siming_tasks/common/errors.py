@@ -1,6 +1,6 @@
 """Errors that this package raises on purpose.
 
-Every message says where the fault is, what was found, and the way out. A model's reply never raises: whatever a model
+Every message says where the fault is, what was found, and how to fix it. A model's reply never raises: whatever a model
 writes becomes a counted status (see :mod:`siming_tasks.benchmark.parsing`).
 """
 
@@ -19,9 +19,9 @@ _E = TypeVar("_E", bound="SimingError")
 
 @dataclass(frozen=True)
 class Problem:
-    """Finding about somebody's file: where it is, what is wrong, how to mend it.
+    """Finding about a user's file: where it is, what is wrong, how to fix it.
 
-    A note is legal and usual: it is counted, and shown on request.
+    A note is not a fault: it is counted, and shown on request.
     ``code`` is a stable kebab-case name (``media-missing``) that scripts can rely on; the wording may change.
     """
 
@@ -66,38 +66,38 @@ class OptionsError(SimingError):
 
 
 class RubricError(SimingError):
-    """Wrong rubric file."""
+    """Invalid rubric file."""
 
 
 class DataError(SimingError):
-    """Wrong dataset folder, label sheet or prediction file."""
+    """Invalid data set folder, label sheet or prediction file."""
 
 
 class MediaError(SimingError):
-    """Video that cannot be read as the dataset claims."""
+    """Video that cannot be read or does not match its data set."""
 
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors that no reading has: the disk, a quota or the largest size of a file is reached."""
+"""Errors of writing only: the disk, a quota or the largest file size is reached."""
 
-_AGAIN = "Run the same command again; what was written before is as it was."
+_AGAIN = "Run the same command again; earlier output is unchanged."
 _WAYS_OUT = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), f"Free some space. {_AGAIN}"),
     errno.EFBIG: "The file system or a limit allows no larger file. Choose another place.",
     errno.EIO: "The disk or the network failed. Choose another place.",
     errno.ESTALE: f"The network folder has changed. {_AGAIN}",
-    errno.ENOENT: f"It is not there, or vanished meanwhile. {_AGAIN}",
+    errno.ENOENT: f"It does not exist, or was removed meanwhile. {_AGAIN}",
     errno.EMFILE: "Allow more open files (ulimit -n), or use fewer jobs.",
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Choose another place, or have the permissions changed."),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Choose another place, or change the permissions."),
     **dict.fromkeys(
         (errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY, errno.EBUSY, errno.EXDEV, errno.ENAMETOOLONG, errno.ELOOP,
-         errno.EEXIST, errno.EINVAL), "Name another place."
+         errno.EEXIST, errno.EINVAL), "Choose another place."
     ),
 }  # fmt: skip
 
 
 def system_message(error: OSError) -> str | None:
-    """Say what a file system said, and the way out; None for any other error, which is a fault of the suite."""
+    """Message of a file-system error and what to do; None for any other error, which is a bug of the suite."""
     if error.errno not in _WAYS_OUT:
         return None
     return f"{error.strerror or os.strerror(error.errno)}. {_WAYS_OUT[error.errno]}"

@@ -36,7 +36,7 @@ class _Loader(_Base):  # type: ignore[misc,valid-type]
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, ArithmeticError, AttributeError, TypeError) as error:  # PyYAML's own slips
-            what = f"{str(node.value)[:40]!r} is no value of its kind ({error})"
+            what = f"{str(node.value)[:40]!r} is not a valid value ({error})"
             raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from None
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -105,7 +105,7 @@ def open_regular(path: Path) -> Iterator[IO[bytes]]:
         kinds = {"folder": stat.S_ISDIR, "pipe": stat.S_ISFIFO, "socket": stat.S_ISSOCK, "device": stat.S_ISCHR}
         kinds["block device"] = stat.S_ISBLK
         kind = next((word for word, test in kinds.items() if test(mode)), "special file")
-        raise OSError(errno.EINVAL, f"a {kind}, and only regular files are read", str(path))
+        raise OSError(errno.EINVAL, f"a {kind}; only regular files can be read", str(path))
     with os.fdopen(handle, "rb") as stream:
         yield stream
 
@@ -114,7 +114,7 @@ def read_bytes(path: Path, most: int, fix: str = "") -> bytes:
     """Read a regular file of at most ``most`` bytes.
 
     Raises:
-        DataError: it is longer, cannot be read, or is no regular file; names the file, the limit and ``fix``.
+        DataError: it is longer, cannot be read, or is not a regular file; names the file, the limit and ``fix``.
     """
     try:
         with open_regular(path) as stream:
@@ -147,8 +147,8 @@ def read_yaml(path: Path, model: Any = None) -> Any:
     """Read a YAML file safely; where the ``model`` it is meant for wants text or numbers, scalars are as written.
 
     Raises:
-        DataError: the file is missing, no regular file, over 4 MB, not UTF-8, not YAML, uses tags or aliases, repeats a
-            key or holds an impossible value; names the line.
+        DataError: the file is missing, not a regular file, over 4 MB, not UTF-8, not YAML, uses tags or aliases,
+            repeats a key or contains an impossible value; names the line.
     """
     text = read_text(path, MAX_YAML_BYTES)
     try:
@@ -159,7 +159,7 @@ def read_yaml(path: Path, model: Any = None) -> Any:
             what = "aliases (*name) are not accepted here" if isinstance(event, yaml.events.AliasEvent) else ""
             if tag := getattr(event, "tag", None):
                 what = f"tags ({tag.replace(_STANDARD, '!!')[:40]}) are not accepted here"
-            what = "nested too deeply to be one of our files" if depth > MAX_YAML_DEPTH else what
+            what = f"nested more than {MAX_YAML_DEPTH} levels deep" if depth > MAX_YAML_DEPTH else what
             if what:  # a few lines of aliases expand to gigabytes
                 mark: Any = event.start_mark
                 raise yaml.composer.ComposerError(None, None, what, mark)
@@ -174,7 +174,7 @@ def read_yaml(path: Path, model: Any = None) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         what = getattr(error, "problem", None) or str(error)
-        raise DataError(f"{where}: not valid YAML: {what}. Mend that line.") from None
+        raise DataError(f"{where}: not valid YAML: {what}. Fix that line.") from None
 
 
 def yaml_lines(path: Path) -> dict[tuple[str | int, ...], int]:
@@ -206,18 +206,18 @@ def check_file_name(name: str) -> str:
     Windows drops a full stop at the end; ``index`` is the list of a report.
     """
     if name.endswith("."):
-        raise ValueError("the name ends with a full stop, which Windows drops; choose another")
+        raise ValueError("the name ends with a full stop, which Windows removes; choose another")
     if name.casefold() == "index":
-        raise ValueError("the name is that of a report's list of pages; choose another")
+        raise ValueError("the name is reserved for a report's list of pages; choose another")
     return name
 
 
 @contextmanager
 def atomic_path(target: Path, *, private: bool = False) -> Iterator[Path]:
-    """Provide a temporary path beside ``target`` that takes its place when the block ends well, else vanishes.
+    """Provide a temporary path next to ``target``, which replaces it if the block succeeds and is removed otherwise.
 
-    ``private``: nobody else can read it, at no moment and whatever the umask; else everybody can. An OSError of the
-    temporary file, or of a full disk, names ``target``.
+    ``private``: no other user can read it at any moment, whatever the umask; otherwise every user can. An OSError of
+    the temporary file, or of a full disk, names ``target``.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem[:60]}.", suffix=target.suffix[:20], dir=target.parent)
@@ -262,8 +262,8 @@ def sha256_file(path: Path) -> str:
 VERIFIED = "verified"
 """Folder of the cache in which digests are kept for later processes.
 
-``<cache>/verified/<name>`` holds the SHA-256; the name stands for path, inode, size and dates of the file. A file that
-is replaced, renamed or written to has another name and is read again.
+``<cache>/verified/<name>`` contains the SHA-256; the name is made of the path, inode, size and dates of the file. A
+file that is replaced, renamed or written to has another name and is read again.
 """
 
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -274,7 +274,7 @@ _identities: dict[tuple[str, int, int, int, int, int], str] = {}
 def digest_of(path: Path, cache: Path | None = None) -> str:
     """Compute the hex SHA-256 of a file, read at most once as long as it looks the same.
 
-    It is kept for later processes in the cache, where there is one; one that cannot be written is no error.
+    It is kept in the cache, if given, for later processes; a failure to write it there is ignored.
     """
     if known := known_digest(path, cache):
         return known
@@ -289,7 +289,7 @@ def digest_of(path: Path, cache: Path | None = None) -> str:
 
 
 def known_digest(path: Path, cache: Path | None = None) -> str | None:
-    """Look up the digest of a file that was read before and looks the same; else None.
+    """Look up the digest of a file that was read before and looks the same; None if it is unknown.
 
     Raises:
         OSError: there is no such file.

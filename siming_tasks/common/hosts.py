@@ -12,7 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}"
 _NAME = re.compile(rf"(?:{_LABEL}\.)*(?!\d+$){_LABEL}")
 _REGISTRY = re.compile(r"[a-z0-9-]+|(?:ac|co|com|edu|go|gov|ne|net|or|org)\.[a-z]{2}")
-"""Names that everybody's names end in: ``com``, ``com.cn``."""
+"""Domains under which anyone can have a name: ``com``, ``com.cn``."""
 
 
 def host_of(address: str) -> str:
@@ -44,19 +44,19 @@ def stated_host(text: str, *, ours: bool = False) -> str:
     """Host of an entry of ``consent`` in its one form; ``ours``: of ``here``, where a name without a dot is one.
 
     Raises:
-        ValueError: it is no single host, or would match the names of strangers; says what to write.
+        ValueError: it is not a single host, or would match other people's hosts; says what to write.
     """
     host = host_of(text.strip())
     if not host or not (_ip(host) or _NAME.fullmatch(host)):
-        raise ValueError(f"{text!r} is no name of a host. Write one as api.example.com or 192.0.2.7")
+        raise ValueError(f"{text!r} is not a host name. Write one like api.example.com or 192.0.2.7")
     if re.search(r"[/@?#]", text):
-        raise ValueError(f"{text!r} is a whole address, and consent is to a host. Write {host}")
+        raise ValueError(f"{text!r} is an address; consent is given to a host. Write {host}")
     if ":" in text and not _ip(text.strip().strip("[]")):
-        raise ValueError(f"{text!r} names a port, and consent is to a host. Write {host}")
+        raise ValueError(f"{text!r} names a port; consent is given to a host. Write {host}")
     if not ours and _REGISTRY.fullmatch(host):
         raise ValueError(
-            f"{text!r} would match every name that ends in it. Write the service's own, as api.example.com; "
-            "a machine of your own is stated by `here`"
+            f"{text!r} would match every name that ends in it. Write the service's full name, like "
+            "api.example.com; for your own machine write `here`"
         )
     return host
 
@@ -67,7 +67,7 @@ def is_named(host: str, names: Collection[str]) -> bool:
 
 
 def is_here(address: str, ours: Collection[str] = ()) -> bool:
-    """Test whether an address is on this machine, or on one of ours.
+    """Test whether an address is on this machine or another machine of the user.
 
     Args:
         address: an address, or a host with or without a port.

@@ -1,4 +1,4 @@
-"""Kinds of inputs, told by the files at a path; one in the place of another is named, with a way out."""
+"""Kinds of inputs, recognised by the files at a path; the error for the wrong kind says what to do."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ _SIGNS: Mapping[str, Callable[[Path], bool]] = {
     "event log": lambda path: path.suffix.lower() == ".sqlite" and path.is_file(),
     "run": _is_run,
 }
-"""Sign of each kind, the first that holds decides."""
+"""Test of each kind; the first that is true decides."""
 
 _WAYS_OUT = {
     "archive": "Unpack it and give the folder.",
-    "report": "`siming view {path}` shows it; give the runs that it was made of.",
-    "data set": "It is given as --data {path} (data=... in Python).",
-    "run": "`siming score {path}` scores it, `siming report {path}` makes pages of it.",
-    "event log": "`siming data build` makes a data set of it.",
+    "report": "Show it with `siming view {path}`; here, give the runs that it was made from.",
+    "data set": "Give it as --data {path} (data=... in Python).",
+    "run": "Score it with `siming score {path}`, or make pages with `siming report {path}`.",
+    "event log": "Turn it into a data set with `siming data build`.",
 }
-"""Sentence for something that stands in the wrong place, by its kind."""
+"""What to do with an input of the wrong kind, by its kind."""
 
 
 def kind_of(path: str | Path) -> str | None:
     """Kind of what is at a path: ``data set``, ``report``, ``archive``, ``event log``, ``run``; None: anything else."""
     try:
-        return next((kind for kind, holds in _SIGNS.items() if holds(Path(path).expanduser())), None)
+        return next((kind for kind, matches in _SIGNS.items() if matches(Path(path).expanduser())), None)
     except (OSError, ValueError):  # too long a name, a NUL: whoever opens it says so
         return None
 
 
 def misplaced(path: str | Path, wanted: str) -> tuple[str, str] | None:
-    """Two sentences about an argument of another kind than the wanted one: what it is, and the way out; else None."""
+    """Two sentences about an argument of the wrong kind: what it is, and what to do; None if it is right."""
     kind = kind_of(path)
     if kind is None or kind == wanted:
         return None
     way_out = _WAYS_OUT[kind].format(path=shlex.quote(str(path)))
-    return f"{_with_article(kind)}, and {_with_article(wanted)} is wanted.", way_out
+    return f"this is {_with_article(kind)}; {_with_article(wanted)} is expected here.", way_out
 
 
 def _with_article(kind: str) -> str:
@@ -61,16 +61,16 @@ def _with_article(kind: str) -> str:
 
 
 def path_of(given: object, name: str, wanted: str) -> Path:
-    """The path that an argument of a function is (OptionsError: it is none, or empty)."""
+    """The argument of a function as a path (OptionsError: it is not a path, or empty)."""
     if isinstance(given, str | os.PathLike) and str(given):
         return Path(given).expanduser()
     what = "nothing" if given is None else "an empty text" if given == "" else _with_article(type(given).__name__)
-    raise OptionsError(f"{name}: the path of {_with_article(wanted)} is wanted, not {what}.")
+    raise OptionsError(f"{name}: expected the path of {_with_article(wanted)}, not {what}.")
 
 
 def expect(given: object, kind: type[_T], name: str, remedy: str) -> _T:
-    """An argument of a function, if it is of the kind that is wanted (OptionsError: it is another)."""
+    """An argument of a function, if it is of the expected type (OptionsError: it is not)."""
     if isinstance(given, kind):
         return given
     what = f"the text {given[:60]!r}" if isinstance(given, str) else _with_article(type(given).__name__)
-    raise OptionsError(f"{name}: {_with_article(kind.__name__)} is wanted, not {what}. {remedy}")
+    raise OptionsError(f"{name}: expected {_with_article(kind.__name__)}, not {what}. {remedy}")

@@ -1,7 +1,7 @@
-"""Folder that a command makes: looked at before any work, written beside its place, and put there whole or not at all.
+"""Folder that a command makes: its place is checked first, and it appears there only when it is complete.
 
 Every command that makes a folder does it here: :func:`output_folder` for a new one or in place of an older one of its
-kind, :func:`make_once` for hours of work that an interrupted call has begun.
+kind, :func:`make_once` for long work that can be resumed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _KEY = ".begun"
 
 
 def check_place(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None = None) -> bool:
-    """Look at the place of a folder to be made, before any work; True if one of its kind is there already.
+    """Check the place of a folder to be made, before any work; True if one of its kind already exists.
 
     Args:
-        out: the folder; a link stands for what it leads to.
+        out: the folder; a link means its target.
         kind: what the folder is, for the message: ``a report``.
-        is_one: tells a folder of this kind; without it, whatever holds something is refused.
+        is_one: recognises a folder of this kind; without it, any folder that is not empty is refused.
 
     Raises:
         DataError: the place is taken by something else (a file, a device, a folder with other things in it), a disk is
@@ -45,11 +45,11 @@ def check_place(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None
             mode = 0
         if mode and not stat.S_ISDIR(mode):
             what = "a file" if stat.S_ISREG(mode) else "a pipe, a socket or a device"
-            raise DataError(f"{out}: is {what}. Name a folder.")
+            raise DataError(f"{out}: is {what}. Give a folder.")
         if mode and any(place.iterdir()):
             if is_one is None or not is_one(place):
-                what = f"exists and is not {kind}" if kind else "exists"
-                raise DataError(f"{out}: {what}. Name another folder, or delete that one.")
+                what = f"already exists and is not {kind}" if kind else "exists"
+                raise DataError(f"{out}: {what}. Choose another folder, or delete this one.")
             return True
         _refuse_mount(out, place)
         above = next(folder for folder in (*place.parents, Path()) if os.path.lexists(folder))
@@ -83,14 +83,14 @@ def output_folder(
 def make_once(
     out: Path, kind: str, is_one: Callable[[Path], bool], make: Callable[[Path], _T], key: str = ""
 ) -> _T | None:
-    """Make a folder unless it is there, one process at a time; what an interrupted call has begun is gone on with.
+    """Make a folder unless it exists, one process at a time; an interrupted call is continued.
 
     Args:
         out: the folder.
         kind: what it is, for messages: ``this demo``.
-        is_one: tells whether a folder is the very one that is wanted; any other is refused.
-        make: fills the unfinished folder ``.<name>.part`` beside ``out``, which is kept where that fails.
-        key: what is being made: the work of another key is thrown away.
+        is_one: tells whether a folder is the expected one; any other is refused.
+        make: fills the unfinished folder ``.<name>.part`` next to ``out``, which is kept if that fails.
+        key: identifies what is being made; unfinished work with another key is deleted.
 
     Returns:
         What ``make`` returned; None if the folder was there.
@@ -118,7 +118,7 @@ def make_once(
 def _go_on(part: Path, place: Path, make: Callable[[Path], _T], key: str) -> _T:
     """Fill the unfinished folder, from the beginning if it is of another key, and put it in its place."""
     if os.path.lexists(part) and (part.is_symlink() or not part.is_dir()):
-        raise DataError(f"{part}: is no folder. Name another place, or delete that file.")
+        raise DataError(f"{part}: is not a folder. Choose another place, or delete that file.")
     note = part / _KEY
     if not note.is_file() or note.read_text(encoding="utf-8") != key:
         shutil.rmtree(part, ignore_errors=True)
@@ -138,7 +138,7 @@ def _place(out: Path) -> Path:
 
 def _refuse_mount(out: Path, place: Path) -> None:
     if os.path.ismount(place):
-        raise DataError(f"{out}: a disk is mounted there, which no folder can take the place of. Name a folder in it.")
+        raise DataError(f"{out}: a disk is mounted there and cannot be replaced. Give a folder inside it.")
 
 
 @contextmanager

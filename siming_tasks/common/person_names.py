@@ -1,7 +1,7 @@
-"""Names of raters, students and sites: which two may be one, and which word is the name of nobody.
+"""Names of raters, students and sites: which two may be the same, and which words are not names.
 
 Two names are alike if their letters and digits are the same without capitals, width (NFKC), accents, titles and leading
-zeros, an umlaut being also its two letters. Names that are alike are never merged: whoever reads them asks.
+zeros, an umlaut being also its two letters. Names that are alike are never merged: the reader of a table reports them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _BESIDE = _words("""
     score scores points point rating ratings mark marks grade value values label labels of the all both two rater raters
     physicians examiners standard ground wert note punkte aller der""")
 LOST = "\ufffd"
-"""Sign that stands where a program could not read a letter."""
+"""Sign that replaces a letter that a program could not read."""
 
 
 @lru_cache(maxsize=65536)
@@ -101,7 +101,7 @@ def alike_pairs(names: Iterable[str], different: Collection[Iterable[str]] = ())
 
     Args:
         names: in their order, each as written.
-        different: pairs of which somebody has said that they are two.
+        different: pairs that are known to be two.
     """
     apart = {frozenset(pair) for pair in different}
     before: dict[str, list[str]] = {}
@@ -115,17 +115,17 @@ def alike_pairs(names: Iterable[str], different: Collection[Iterable[str]] = ())
 
 
 def not_a_name(name: str) -> str | None:
-    r"""Reason why nobody is called so: a word for nobody, an error of a spreadsheet, a lost letter; else None.
+    r"""Reason why a text cannot be a name: a word for nobody, a spreadsheet error, a lost letter; None if it can.
 
     Example:
         >>> not_a_name("unbekannt"), not_a_name("#NV"), not_a_name("M\ufffdller")[:12], not_a_name("Li")
-        ('is no name', 'is no name', 'has a letter', None)
+        ('is not a name', 'is not a name', 'has a letter', None)
     """
     if LOST in name:
         return "has a letter that was lost (U+FFFD)"
     text = _folded(name).strip()
     empty = not _PARTS.search(text) or _ERRORS.fullmatch(text) or _ABBREVIATED.fullmatch(text)
-    return "is no name" if empty or name_keys(name) & _NOBODY else None
+    return "is not a name" if empty or name_keys(name) & _NOBODY else None
 
 
 def is_aggregate(name: str) -> bool:

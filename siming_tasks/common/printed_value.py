@@ -1,4 +1,4 @@
-"""A value in print: its digits, and the mark that says what it must not be taken for.
+"""Printed values: their digits, and the mark of values that are not comparable.
 
 Whatever prints an estimate (tables, pages, figures, TeX, a terminal) writes its number by these functions.
 """
@@ -6,12 +6,12 @@ Whatever prints an estimate (tables, pages, figures, TeX, a terminal) writes its
 from __future__ import annotations
 
 NOT_COMPARABLE = "‡"
-"""Mark behind a value that rests on too little to stand beside complete ones."""
+"""Mark after a value that rests on too few answers to be compared with complete ones."""
 _MOST_DIGITS = 6
 
 
 def fixed(value: float, digits: int = 3) -> str:
-    """A number with so many digits after the point: no negative zero, and no 1 for what is not 1.
+    """A number with this many digits after the point: no negative zero, and never 1 for a value below 1.
 
     A value that would round to 1 or -1 keeps more digits (up to six), so that ``1.000`` is perfect agreement.
 

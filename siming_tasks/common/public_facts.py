@@ -1,8 +1,8 @@
 """Facts of a run that leave it: an allow-list, the one place that decides what records, pages and archives name.
 
-A model's arguments hold API keys, an address holds a password, the name of a folder somebody's name. Nobody can tell a
-secret by its looks, so nothing hunts for them: what is not named here stays in lmms-eval's own files, and an error of a
-service is its status and its code.
+A model's arguments can contain API keys, an address a password, a folder's name a person's name. Secrets cannot be
+recognised by their form, so nothing searches for them: what is not named here stays in lmms-eval's own files, and an
+error of a service is its status and its code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from siming_tasks.common.sanitize import is_number
 
 REST = "***"
-"""Stands for what is not named."""
+"""Placeholder for what is not named."""
 
 NAMES = frozenset({"model", "model_version", "model_name", "model_id", "pretrained", "peft"})
 """Arguments of a class of lmms-eval that name its model."""
@@ -41,7 +41,7 @@ RUN_FACTS = ("model", "judge", "batch_size", "offset", "limit", "seeds", "second
 
 TASK_FACTS = ("version", "siming_dataset", "siming_digest", "siming_prompt", "siming_media", "siming_ablation", "split",
               "attempts", "shard")  # fmt: skip
-"""Facts that the suite states of a task, beside the options."""
+"""Facts that the suite states about a task, besides the options."""
 
 MEDIA = frozenset({"mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size",
                    "density", "quality", "encoding", "bytes", "sampler", "pixels", "decoder", "reader", "ablation",
@@ -128,7 +128,7 @@ def public_media(media: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def public_value(value: Any, depth: int = 3) -> Any:
-    """A number as it is, a word (:func:`public_word`), and lists and objects of them."""
+    """A number as it is, a word (:func:`public_word`), and lists and objects of these."""
     if value is None or isinstance(value, bool) or is_number(value):
         return value
     if depth and isinstance(value, Mapping):

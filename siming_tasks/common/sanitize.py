@@ -16,7 +16,7 @@ _UNSEEN = re.compile(
 _FORMULA = re.compile("^'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _PLAIN = r"\[[-+]?\d[\d.]*(?: %)?, [-+]?\d[\d.]*(?: %)?\](?![\[(:])|<(?= [\d.])"
-"""What is no markup: an interval, and a less-than sign before a number."""
+"""Text that is not markup: an interval, and a less-than sign before a number."""
 _MARKDOWN = re.compile(
     rf"({_PLAIN})|" r"([\\`*\[\]<>#|~&!$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[+=-](?=\s)|^\d+(?=[.)]\s))"
 )
@@ -49,7 +49,7 @@ def one_line(text: object, most: int = MAX_LINE) -> str:
 
 
 _BLANK = frozenset("\u2800\ufffc\U0001d159\U00013441\U00013442\U00016fe4")
-"""Signs that draw nothing, beside Unicode's default-ignorable code points (``_UNSEEN`` has them all)."""
+"""Signs that draw nothing, besides Unicode's default-ignorable code points (``_UNSEEN`` has them all)."""
 _ALIKE = {ord(sign): one for one, signs in {
     "-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\uff70\u30fc",
     ".": "\u00b7\u0387\u2022\u2027\u2219\u22c5\u3002\u30fb",
@@ -137,5 +137,5 @@ def cell_text(text: str) -> str:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """True for a number of JSON; its true and false are none."""
+    """True for a JSON number; true and false are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -72,7 +72,7 @@ def test_the_flag_goes_before_the_variable_and_the_variable_before_the_run(
     assert main(words) == 0
     out, err = capsys.readouterr()
     assert name_in(out) == "run"
-    assert err == f"Data set: {places['run']}, which the run names.\n"
+    assert err == f"Data set: {places['run']}, as the run states.\n"
 
 
 def test_the_word_dir_goes_before_the_variable(
@@ -96,7 +96,7 @@ def test_without_any_name_it_is_the_demo_and_that_is_said(short_demo: Path, tmp_
     assert (done.returncode, done.stderr.splitlines()) == (
         0,
         [
-            "SIMING_RATTER is no variable of siming-tasks and changes nothing; did you mean SIMING_RATER?",
+            "SIMING_RATTER is not a variable of siming-tasks and has no effect; did you mean SIMING_RATER?",
             f"No SIMING_DATA: using the SYNTHETIC demo in {home}",
         ],
     )
@@ -181,10 +181,10 @@ def test_what_is_missing_is_listed_with_what_it_costs_to_ask_again(
     assert main(words) == 1
     out = capsys.readouterr().out
     assert "3 of 4 requests answered; 1 missing: full_score/sim002 (request_failed)" in out
-    assert "The command of the run asks what has no kept reply" in out
+    assert "command sends only the requests without a stored reply" in out
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     for line in lines:
         line["siming_stderr"]["usage"] = {"stored": False}
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert main(words) == 1
-    assert "asks and pays everything again" in capsys.readouterr().out
+    assert "pays for, every request again" in capsys.readouterr().out

@@ -30,9 +30,9 @@ from siming_tasks.tools.builder.label_tables import read_grids
 from tests.benchmark.rubrics.test_rubrics import SMALL
 
 SPECIAL: dict[str, tuple[Callable[[Path], object], str]] = {
-    "pipe": (os.mkfifo, "a pipe, and only regular files are read"),
-    "zero": (lambda path: path.symlink_to("/dev/zero"), "a device, and only regular files are read"),
-    "folder": (lambda path: path.mkdir(), "a folder, and only regular files are read"),
+    "pipe": (os.mkfifo, "a pipe; only regular files can be read"),
+    "zero": (lambda path: path.symlink_to("/dev/zero"), "a device; only regular files can be read"),
+    "folder": (lambda path: path.mkdir(), "a folder; only regular files can be read"),
 }
 
 
@@ -74,7 +74,7 @@ def test_sockets_are_refused_and_plain_files_read(tmp_path: Path) -> None:
 def test_a_value_that_cannot_be_is_named_by_its_line(tmp_path: Path) -> None:
     for text, message in (
         ("n: " + "9" * 3_900_000, ":1: not valid YAML: a number of 3,900,000 characters; at most 100 are read"),
-        ("d: 2020-13-45", ":1: not valid YAML: '2020-13-45' is no value of its kind"),
+        ("d: 2020-13-45", ":1: not valid YAML: '2020-13-45' is not a valid value"),
         *(
             (f"a: 1\nb: {tag} {value}", f":2: not valid YAML: tags ({tag}) are not accepted here")
             for tag, value in (

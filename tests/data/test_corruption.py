@@ -238,7 +238,7 @@ FOUND: list[tuple[Spoil, str, str, str]] = [
     (row(video_id="V002"), "name-case", "warning", "video_id: V002, v002 look alike"),
     (each("student", "T07", "t 7", "x"), "name-differs", "error", "'T07' and 't 7' are one student or two. Write"),
     (each("site", "Müller", "Mueller", "x"), "name-differs", "error", "`different: [['Mueller', 'Müller']]` in"),
-    (each("student", "未知", "未知", "x"), "no-name", "error", "student: '未知' is no name. Leave the key out."),
+    (each("student", "未知", "未知", "x"), "no-name", "error", "student: '未知' is not a name. Leave the key out."),
     (step(score={"Final": 2, "consensus": 2}), "rater-aggregate", "error", "'Final' is a decision or a mean"),
     (each("student", "s1", "s2", "s2", performance="p"), "performance-student", "warning", "p (s1, s2)."),
     (step(findings={"ghost": {"reason": "slow"}}), "finding-rater", "warning", "findings of 'ghost' in 1 steps"),

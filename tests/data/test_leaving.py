@@ -326,16 +326,16 @@ def test_recordings_go_to_those_whom_the_data_set_names(real: Path, services: An
         *(
             ({"consent": {"services": [host]}}, said)
             for host, said in {
-                "": "is no name of a host",
+                "": "is not a host name",
                 "com": "would match every name",
                 "com.cn": "would match every name",
-                "node7": "a machine of your own is stated by `here`",
+                "node7": "for your own machine write `here`",
                 "https://api.openai.com": "Write api.openai.com",
-                "api.openai.com:443": "names a port, and consent is to a host. Write api.openai.com",
-                "[::1]:8000": "names a port, and consent is to a host. Write ::1",
-                "*.openai.com": "is no name of a host",
-                "127.1": "is no name of a host",
-                "öpenai.com": "is no name of a host",
+                "api.openai.com:443": "names a port; consent is given to a host. Write api.openai.com",
+                "[::1]:8000": "names a port; consent is given to a host. Write ::1",
+                "*.openai.com": "is not a host name",
+                "127.1": "is not a host name",
+                "öpenai.com": "is not a host name",
             }.items()
         ),
     ],

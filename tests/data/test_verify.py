@@ -205,5 +205,5 @@ def test_nothing_is_restated_beside_another_error(
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert main(["data", "check", str(folder), "--quick", "--restate"]) == 1
     said = capsys.readouterr()
-    assert "the digest is not restated: 1 other error. Mend first." in said.err and "error [" in said.out
+    assert "the digest was not recomputed: fix 1 other error first." in said.err and "error [" in said.out
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before

@@ -151,8 +151,8 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "bomb-about": (lambda kit, path: kit.zip(path, b" " * 50_000_000), "unpacks to more than 1,000,000 bytes"),
     # the archive itself
     "no-zip": (lambda kit, path: path.write_bytes(b"PK\x03\x04" + b"\0" * 100), "not a readable zip archive"),
-    "a-pipe": (lambda kit, path: os.mkfifo(path), "a pipe, and only regular files are read"),
-    "endless": (lambda kit, path: path.symlink_to("/dev/zero"), "a device, and only regular files are read"),
+    "a-pipe": (lambda kit, path: os.mkfifo(path), "a pipe; only regular files can be read"),
+    "endless": (lambda kit, path: path.symlink_to("/dev/zero"), "a device; only regular files can be read"),
     "dangling": (lambda kit, path: path.symlink_to("nowhere"), "no such file"),
     "parent": (member("../../evil"), "a submission holds exactly"),
     "link": (member("evil", b"/etc/passwd", stat.S_IFLNK | 0o777), "a submission holds exactly"),

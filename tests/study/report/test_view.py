@@ -41,7 +41,7 @@ def moved(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(moved: Path, lab: Lab, cache: Path) -> Iterator[Served]:
     with viewing(moved, "--data", lab.dataset.root, cache=cache) as found:
-        assert found.said == "Open this address in a browser here; end with Ctrl+C:\n"
+        assert found.said == "Open this address in a browser on this machine (Ctrl+C stops the server):\n"
         yield found
 
 

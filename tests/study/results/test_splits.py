@@ -118,5 +118,5 @@ def test_commands_take_the_part_that_they_are_told_or_that_the_run_names(
     on_part(folder, "person:test")
     assert main(["score", "--data", root, str(folder)]) == 0
     captured = capsys.readouterr()
-    assert "Split: person:test, which the run names." in captured.err
+    assert "Split: person:test, as the run states." in captured.err
     assert "tiny 1, split person:test SYNTHETIC" in captured.out

@@ -266,7 +266,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         lambda g: (shutil.rmtree(g["videos"]), edit(g, ",rater_a,2,", ",rater_a,two,", 1)),
         {}, "no such folder. + 'two' is not a number"),
     "links that lead round": (lambda g: loop(g["rubric"]), {}, "Too many levels of symbolic links."),
-    "a pipe": (lambda g: pipe(g["labels"]), {}, "a pipe, and only regular files are read."),
+    "a pipe": (lambda g: pipe(g["labels"]), {}, "a pipe; only regular files can be read."),
     "an id with a blank": (lambda g: None, KEEP, "labels.csv:2: video_id: video 'Zhang San 2024-03-01' cannot be kept"),
     "an id that is a path": (lambda g: rename(g, "fall/1"), KEEP, "video 'fall/1' cannot be kept as an id"),
     "a report's list": (lambda g: rename(g, "index"), KEEP, "video 'index' cannot be kept as an id"),

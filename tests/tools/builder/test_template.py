@@ -131,8 +131,8 @@ def test_template_refuses_bad_arguments(
 ) -> None:
     (tmp_path / "there.xlsx").touch()
     for words, code, said in (
-        ("t.xlsx --raters 2", 2, "--raters 2: names are wanted, such as a,b."),
-        ("t.csv", 2, "t.csv: a workbook is an .xlsx file, and sheets to print are an .html file."),
+        ("t.xlsx --raters 2", 2, "--raters 2: give names, such as a,b."),
+        ("t.csv", 2, "t.csv: unknown extension '.csv'; give .xlsx for a workbook or .html for sheets to print."),
         ("there.xlsx", 1, "there.xlsx: exists, and may hold somebody's points."),
         ("t.xlsx --skill sewing", 1, "Skill 'sewing' is not in the rubric; it has cpr, aed."),
     ):

@@ -195,7 +195,7 @@ def test_what_was_put_into_a_public_folder_does_not_leave(
     ("repo", "said", "code", "more"),
     [
         ("org/closed", "org/closed: no right to write there. Run `hf auth login` with a token that may write", 1, {}),
-        ("exams", "'exams' is no name of a repository (org/name).", 2, {}),
+        ("exams", "'exams' is not a repository name. Give ORG/NAME.", 2, {}),
         ("org/exams", "not uploaded (ConnectError). Is the hub reachable", 1, {"HF_ENDPOINT": "http://127.0.0.1:9"}),
     ],
 )

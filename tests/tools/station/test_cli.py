@@ -17,10 +17,10 @@ from siming_tasks.tools.station.worklist import rater_name
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "--rater NAME: say who rates."),
+        ([], "give the rater's name: --rater NAME."),
         (["--rater", "consensus"], "--rater consensus is kept for --adjudicate"),
         (["--rater", "a\u202eb"], "must be 1 to 60 visible characters"),
-        (["--rater", "unbekannt"], "'unbekannt' is no name"),
+        (["--rater", "unbekannt"], "'unbekannt' is not a name"),
         (["--rater", "Final"], "'Final' is no person"),
         (["--rater", "x", "--adjudicate"], "leave out --rater"),
         (["--adjudicate"], "--adjudicate needs two raters; in"),
