@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from siming_tasks.common.sanitize import one_line
 
@@ -75,6 +75,14 @@ class DataError(SimingError):
 
 class MediaError(SimingError):
     """Video that cannot be read or does not match its data set."""
+
+
+def field_message(finding: Mapping[str, Any]) -> str:
+    """Message of one of pydantic's findings in plain words, without its place."""
+    named = {"missing": "missing field", "extra_forbidden": "unknown field"}
+    if finding["type"] in named and finding["loc"]:
+        return f"{named[finding['type']]} `{finding['loc'][-1]}`"
+    return str(finding["msg"]).removeprefix("Value error, ")
 
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

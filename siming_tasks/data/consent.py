@@ -19,7 +19,7 @@ ANY = "any"
 RECORDINGS = "frames, sound or files"
 HERE = "this machine"
 """Recipient that nothing is sent to: a model in this process, a folder."""
-UNSTATED = "whoever is sent them"
+UNSTATED = "the recipient"
 """Recipient of whom only the data set's own statement is known."""
 
 
@@ -40,14 +40,14 @@ def consent_in_words(dataset: Dataset) -> str:
         return "SYNTHETIC: its recordings may go to any service."
     named = recipients(dataset)
     if ANY in named:
-        return "Its recordings may go to any service, by the data set's own statement."
+        return "Its recordings may go to any service, as the data set states."
     return f"Its recordings may go to {', '.join(named)}." if named else (
-        "Its recordings stay on this machine: the data set states nobody who may receive them."
+        "Its recordings stay on this machine: the data set names no recipients."
     )  # fmt: skip
 
 
 def may_receive(dataset: Dataset, host: str) -> bool:
-    """Test whether a host is here, or is named by a data set (or ends in a name of it), or whether nobody is shown."""
+    """Test whether a host is here, or is named by a data set (or ends in a stated name), or no person is shown."""
     named, host = recipients(dataset), host_of(host)
     return dataset.simulated.videos or ANY in named or is_named(host, named) or is_here(host, stated_here(dataset))
 
@@ -88,7 +88,7 @@ def refuse_host(dataset: Dataset, host: str, what: str = RECORDINGS, *, by: str 
         "and the data set does not state that the people recorded and those responsible for the data agreed to that. "
         f"{consent_in_words(dataset)} If consent and ethics approval cover this recipient, state it in dataset.yaml: "
         f"`consent: {{services: [{example}]}}` (`siming data build --consent {example}`), or `{{here: [{example}]}}` "
-        "for a machine of your own; else use a model on this machine."
+        "for your own machine. Otherwise use a model on this machine."
     )
 
 

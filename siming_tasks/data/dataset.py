@@ -41,7 +41,7 @@ class Dataset(Exams, Shown):
         rubric: what the labels refer to.
         videos: in file order, their steps in rubric order.
         meta: the rest of ``dataset.yaml``.
-        lines: the line of ``videos.jsonl`` that each video stands on.
+        lines: line number of each video in ``videos.jsonl``.
         rater_facts: by name, what ``dataset.yaml`` states of the raters; a rater without an entry is a person.
         part: of a split, whose videos these are (:func:`siming_tasks.data.splits.take_part`); empty: all videos.
         whole: the data set with all videos, if these are a part.
@@ -131,7 +131,7 @@ class Dataset(Exams, Shown):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Facts that stand in every result: name, version, digest; the split and the rule of attempts, if there are."""
+        """Facts in every result: name, version, digest; the split and the rule of attempts, if any."""
         stated = {"split": self.part, "attempts": self.attempt_rule}
         about = {"name": self.name, "version": self.version, "digest": self.digest}
         return {**about, **{name: value for name, value in stated.items() if value}}
@@ -178,14 +178,14 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
     if why := misplaced(root, "data set"):
         return None, [Problem("other-kind", *why, str(root))]
     if not root.is_dir():
-        fix = "Set SIMING_DATA (or the argument) to the folder that holds dataset.yaml."
+        fix = "Set SIMING_DATA (or the argument) to the folder that contains dataset.yaml."
         return None, [Problem("folder-missing", "no such folder.", fix, str(root))]
     problems: list[Problem] = []
     info = DatasetInfo(name=root.name[:200] or "unnamed")
     try:
         info = DatasetInfo.model_validate(read_yaml(root / "dataset.yaml", DatasetInfo))
     except DataError as error:
-        fix = "At least `name: my-exams` must be there."
+        fix = "It needs at least `name: my-exams`."
         problems.append(Problem("dataset-unreadable", str(error), fix, "dataset.yaml"))
     except ValidationError as error:
         problems += problems_of(error, "dataset.yaml")
@@ -213,7 +213,7 @@ def _rater_problems(dataset: Dataset) -> Iterator[Problem]:
     """Entries of raters who judged nothing: a misspelt name would leave an instrument among the human raters."""
     known = {name for video in dataset.videos for step in video.steps for name in (*step.scores, *step.findings)}
     for name in dataset.rater_facts.keys() - known if known else ():
-        what = f"states facts about {name[:64]!r}, who gave no points; there are {', '.join(sorted(known))}."
+        what = f"states facts about {name[:64]!r}, who gave no points; the raters are {', '.join(sorted(known))}."
         yield Problem("rater-unused", what, "Correct the name, or remove the entry.", "dataset.yaml", None, "raters")
 
 
@@ -257,7 +257,7 @@ def _read_videos(
             continue
         row_problems = [*_step_problems(checked, rubric, line), *_media_problems(root, checked, line, media)]
         if checked.video_id in lines:
-            what = f"video {checked.video_id!r} stands on line {lines[checked.video_id]} already."
+            what = f"video {checked.video_id!r} is already on line {lines[checked.video_id]}."
             fix = "Give every video its own id."
             row_problems.append(Problem("video-twice", what, fix, "videos.jsonl", line, "video_id"))
         problems += row_problems
@@ -300,7 +300,7 @@ def _step_problems(row: VideoRow, rubric: Rubric, line: int) -> Iterator[Problem
             yield problem("span-outside", what, "Correct `end` or `duration`.", field=f"{where}.end")
         for rater, points in step.score.items():
             if points is not None and not 0 <= points <= rule.max_score:
-                what = f"{points:g} is off the step's scale 0-{rule.max_score:g}."
+                what = f"{points:g} is outside the step's range 0-{rule.max_score:g}."
                 fix = "Correct the points, or max_score in rubric.yaml."
                 yield problem("score-off-scale", what, fix, field=f"{where}.score.{rater}")
 
@@ -339,7 +339,7 @@ def _media_problems(root: Path, row: VideoRow, line: int, opened: bool) -> Itera
             yield problem("media-missing", f"media not found. Looked for {path}.", "Copy it there or correct `media`.")
             return
         if path.suffix != ".mp4":
-            what = f"{row.media!r} is not an .mp4 file; some models read other kinds as audio or not at all."
+            what = f"{row.media!r} is not an .mp4 file; some models cannot read other formats or read them as audio."
             yield problem("media-not-mp4", what, "`siming data build` converts it.")
             return
         with open_regular(path) as stream:
@@ -349,7 +349,7 @@ def _media_problems(root: Path, row: VideoRow, line: int, opened: bool) -> Itera
         yield problem("media-unreadable", f"{row.media} cannot be opened ({error.strerror}).", fix)
         return
     if not head:
-        yield problem("media-empty", f"{row.media} has no bytes.", "Copy it again from the source.")
+        yield problem("media-empty", f"{row.media} is empty.", "Copy it again from the source.")
     elif head.startswith(b"version https://git-lfs"):
         yield problem("media-lfs-pointer", f"{row.media} is a Git LFS pointer, not the video.", "Run `git lfs pull`.")
     else:
@@ -364,7 +364,7 @@ def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
     """The lines of ``pairs.jsonl`` whose two videos, which differ in one act, are both there; empty without the file.
 
     Raises:
-        DataError: a line is no pair of this dataset; names the line.
+        DataError: a line is not a pair of this data set; names the line.
     """
     path = dataset.root / "pairs.jsonl"
     if not path.is_file():
@@ -383,7 +383,7 @@ def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
             and row["step_id"] not in unchanged
             and row["direction"] in (1, -1)
         ):
-            fix = "Make the folder again, or remove pairs.jsonl."
+            fix = "Build the folder again, or remove pairs.jsonl."
             problems.append(Problem("pair-invalid", "not a pair of this data set.", fix, path.name, line))
         elif {row["video_a"], row["video_b"]} <= dataset.by_id.keys():
             pairs.append(row)

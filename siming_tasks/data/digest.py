@@ -32,19 +32,19 @@ def content_digest(rubric: Rubric, videos: Iterable[Mapping[str, Any] | str], me
 def label_difference(root: Path, stated: str, digest: str) -> Problem:
     """Message for a folder whose rubric, labels and list of media have another digest than it states."""
     both = f"stated {stated[:12]}, found {digest[:12]}"
-    what = f"the digest is not that of this rubric, these labels and these media ({both})."
+    what = f"the digest does not match the rubric, labels and media ({both})."
     return Problem("digest-mismatch", what, _ways_out(root), "dataset.yaml", None, "digest")
 
 
 def media_difference(root: Path, media: str, stated: str, digest: str) -> Problem:
     """Message for a media file that has another SHA-256 than its folder states."""
-    what = f"{media} is not the file that the digest was taken of (stated {stated[:12]}, found {digest[:12]})."
+    what = f"{media} does not match its digest (stated {stated[:12]}, found {digest[:12]})."
     return Problem("media-digest", what, _ways_out(root), "dataset.yaml", None, "media_sha256")
 
 
 def _ways_out(root: Path) -> str:
     return (
-        "Something was changed after the build: fetch or build it again or, if the change is meant, "
+        "Something was changed after the build. Fetch or build it again; if the change is intended, "
         f"`siming data check {root} --restate`."
     )
 

@@ -1,4 +1,4 @@
-"""The small files of a dataset folder, written around the media that are there already."""
+"""The small files of a data set folder, written after its media."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Above all clients, :func:`requests` says for whom requests are made, and :func:`built` asks the data set whenever a
 recording is put into one. Below them, from the first recording on until the block ends and whatever the thread, every
-hop of a request and every new connection of Python is held against the data set (:mod:`siming_tasks.common.outgoing`).
+hop of a request and every new connection of Python is checked against the data set
+(:mod:`siming_tasks.common.outgoing`).
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ def built(dataset: Dataset) -> None:
         return
     if not _BLOCKS:
         raise DataError(
-            f"{dataset.name}: a request with recordings of people would be made, and for whom is not stated. Make it "
-            "in a block `with siming_tasks.data.gate.requests(address):`."
+            f"{dataset.name}: a request would send recordings of people to an unstated recipient. Make it in "
+            "a block `with siming_tasks.data.gate.requests(address):`."
         )
     block = _BLOCKS[-1]
     refuse_without_consent(dataset, block.recipient)

@@ -26,19 +26,19 @@ def read_jsonl(
     strict: bool = True,
     found: Sequence[Problem] = (),
 ) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
-    """The objects of a JSON Lines file, one by one; a bad line is yielded as a :class:`Problem` and reading goes on.
+    """The objects of a JSON Lines file, one by one; a bad line is yielded as a :class:`Problem` and reading continues.
 
     A byte-order mark, CRLF and empty lines are accepted. Reading stops at the first line over ``max_line`` bytes, so
     that a file without newlines costs no memory, and after :data:`MAX_ERRORS` errors: those of this reader, and those
     that the caller adds to ``found`` meanwhile. ``name`` is how problems call the file. If ``strict``, repeated keys,
     NaN, infinite numbers, half surrogates and more than :data:`MAX_VALUES` values are refused (lmms-eval's own logs may
-    hold them: NaN reads as None).
+    contain them: NaN reads as None).
 
     Yields:
         ``(line number from 1, dict or Problem)``.
 
     Raises:
-        OSError: the file cannot be opened, or is no regular file.
+        OSError: the file cannot be opened, or is not a regular file.
     """
     name = name or path.name
     known = len(found)
@@ -129,7 +129,7 @@ def _finite(text: str) -> float:
     """A number; neither NaN or infinity in words nor one that is too large for a float."""
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:20]} is no finite number")
+        raise ValueError(f"{text[:20]} is not a finite number")
     return number
 
 

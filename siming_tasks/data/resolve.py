@@ -76,7 +76,7 @@ def _public_set(settings: Options, named: str) -> Path:
     elif not home.is_dir():
         raise DataError(
             f"{named}={name}: the videos of this set are not distributed here. Set {name.upper()}_VIDEO_DIR to their "
-            f"folder; `siming data fetch {name} OUT` says where they are to be had."
+            f"folder; `siming data fetch {name} OUT` says where to get them."
         )
     return home
 
@@ -126,7 +126,7 @@ def fetch(repo: str, revision: str | None = None) -> Path:
         return Path(snapshot_download(repo, repo_type="dataset", revision=revision))
     except errors.GatedRepoError:
         reason = (
-            f"access to this dataset is granted person by person. Ask for it on its page (datasets/{repo}), then run "
+            f"access to this dataset is granted on request. Ask on its page (datasets/{repo}), then run "
             "`hf auth login` or set HF_TOKEN."
         )
     except (errors.RevisionNotFoundError, errors.RepositoryNotFoundError):

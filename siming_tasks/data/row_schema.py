@@ -20,7 +20,7 @@ from pydantic import (
 
 from siming_tasks.benchmark.exams import PERSON, Attempt, AttemptRule, Finding, Rater, RaterKind, StepLabel, Video
 from siming_tasks.common.doc_pages import see
-from siming_tasks.common.errors import Problem
+from siming_tasks.common.errors import Problem, field_message
 from siming_tasks.common.files import check_file_name
 from siming_tasks.common.hosts import stated_host
 from siming_tasks.common.person_names import LOST
@@ -32,13 +32,13 @@ MAX_VIDEO_ID = 128
 
 
 def check_name(name: str) -> str:
-    """A name that stands in a data set, if it is as it is shown (ValueError: it is not; names the first difference)."""
+    """A name in a data set, if it is stored as it is shown (ValueError: it is not; names the first difference)."""
     if LOST in name:
         raise ValueError(f"the name {name!r} has a letter that was lost (U+FFFD); write it again")
     if (shown := shown_name(name)) == name:
         return name
     odd = re.search(r"⟦(U\+[0-9A-F]+)⟧", shown)
-    why = f"holds {odd[1]}, which cannot be seen" if odd else "has spaces to spare or is not composed (Unicode's NFC)"
+    why = f"contains {odd[1]}, which is invisible" if odd else "has extra spaces or is not composed (Unicode's NFC)"
     raise ValueError(f"the name {shown!r} {why}; write it again by hand")
 
 
@@ -65,7 +65,7 @@ class _Timed(BaseModel):
 
 
 class AttemptRow(_Timed):
-    """One of several attempts at a step; without times there is no clip of it."""
+    """One of several attempts at a step; without times it has no clip."""
 
     correct: StrictBool
     errors: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class StepRow(_Timed):
     attempts: tuple[AttemptRow, ...] = ()
 
     def label(self, alike: dict[Any, Any]) -> StepLabel:
-        """The row as the suite's own type; equal points of any step are one object, which ``alike`` holds."""
+        """The row as the suite's own type; equal points of any step share one object in ``alike``."""
         points = tuple(self.score.items())
         scores = alike.get(points) or alike.setdefault(points, dict(points))
         return StepLabel(
@@ -134,7 +134,7 @@ class StepRow(_Timed):
 def _addressable(name: str) -> str:
     """Name of a split or a part that ``--split SPLIT:PART`` can say (ValueError: it cannot)."""
     if ":" in name or not name.strip():
-        raise ValueError("a name of a split or of a part must not be empty or have a colon: `--split SPLIT:PART`")
+        raise ValueError("names of splits and parts must not be empty or contain a colon: `--split SPLIT:PART`")
     return name
 
 
@@ -157,7 +157,9 @@ class VideoRow(BaseModel):
     @model_validator(mode="after")
     def _named(self) -> VideoRow:
         if "split" in self.splits:
-            raise ValueError("the name `split` is that of the main split, whose part stands in `split` beside `splits`")
+            raise ValueError(
+                "the name `split` is reserved for the main split, whose part goes in `split`, not in `splits`"
+            )
         for name in ("student", "performance"):
             if isinstance(value := (self.model_extra or {}).get(name), str):
                 check_name(value)
@@ -225,7 +227,9 @@ class DatasetInfo(BaseModel):
             )
         both = {"videos": True, "labels": True}
         if stated.get("simulation") and (said := stated.get("simulated", both)) != both:
-            raise ValueError(f"a `simulation` makes videos and labels, and `simulated` says {said}. Correct one")
+            raise ValueError(
+                f"a `simulation` makes both videos and labels, but `simulated` says {said}. Correct one of them"
+            )
         return {**stated, "simulated": both} if stated.get("simulation") else stated
 
 
@@ -236,8 +240,8 @@ def problems_of(
     problems = []
     for item in error.errors(include_url=False)[:MAX_ERRORS]:
         value = item.get("input")
-        without_value = isinstance(value, dict | list) or item["type"] == "missing"
-        what = item["msg"].removeprefix("Value error, ") + ("" if without_value else f", found {str(value)[:60]!r}")
+        without_value = isinstance(value, dict | list) or item["type"] in ("missing", "extra_forbidden")
+        what = field_message(item) + ("" if without_value else f", found {str(value)[:60]!r}")
         fix = f"See {see('data')} for the format."
         problems.append(Problem(code, f"{what}.", fix, file, line, _where(item["loc"], row)))
     return problems

@@ -1,10 +1,10 @@
-"""Transcript of a video: what was said when and by whom, in the key ``transcript`` of its row.
+"""Transcript of a video: the spoken words with time and speaker, in the key ``transcript`` of its row.
 
 ::
 
     {"video_id": "v001", ..., "transcript": [{"start": 2.6, "end": 4.0, "text": "All safe.", "who": "trainee"}, ...]}
 
-Rows are part of a data set's digest, and so is what was said.
+Rows are part of a data set's digest, and so are transcripts.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def said_within(transcript: Iterable[Utterance], start: float, end: float) -> tu
 
 
 def transcript_text(transcript: Sequence[Utterance]) -> str:
-    """The transcript as it stands in a prompt."""
+    """The transcript as prompts contain it."""
     lines = "\n".join(said.line for said in transcript) or "(nothing is said)"
     return f"Transcript of what is said, each line with its time from the start:\n\n{lines}"
 

@@ -1,4 +1,4 @@
-"""Media and the SHA-256 that a data set's digest was taken of: compared, or stated anew after a meant change."""
+"""The SHA-256 of a data set's media: comparison with its digest, and restatement after an intended change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from siming_tasks.data.row_schema import DatasetInfo
 
 _log = logging.getLogger(__name__)
 _WORTH_A_WORD = 2_000_000_000  # bytes above which reading them is announced: some seconds
-_READING = "Reading %d videos (%.1f GB) once, to make sure that they are those that the labels were made for."
+_READING = "Reading %d videos (%.1f GB) once, to check that they are the videos of these labels."
 _MAX_CARD = 4_000_000
 
 
@@ -68,7 +68,7 @@ def verify_media(dataset: Dataset, cache: Path) -> None:
 
 
 def restate(root: str | Path) -> tuple[str | None, str]:
-    """Make ``dataset.yaml`` (and the card, which repeats it) state what the folder holds now.
+    """Make ``dataset.yaml`` (and the card, which repeats it) match the current contents of the folder.
 
     The result is the digest stated before (None if there was none) and the new one. DataError: something else than the
     digests is wrong, or the folder is the copy of a hub's.
@@ -80,7 +80,7 @@ def restate(root: str | Path) -> tuple[str | None, str]:
     if dataset is None:
         raise DataError(f"{root}: no dataset could be read.")
     if "revision" in dataset.meta:
-        raise DataError(f"{root}: a copy fetched from a hub is not changed here. Fetch it again, or copy the folder.")
+        raise DataError(f"{root}: a copy fetched from the hub is never changed. Fetch it again, or copy the folder.")
     media = {video.media: sha256_file(dataset.media_path(video)) for video in dataset.videos}
     info = read_yaml(root / "dataset.yaml", DatasetInfo)
     rows = (row for _, row in read_jsonl(root / "videos.jsonl") if isinstance(row, dict))

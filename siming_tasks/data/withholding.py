@@ -24,7 +24,7 @@ from siming_tasks.data.row_schema import RaterRow, Sha256, StepRow, problems_of,
 
 FORMAT = "siming-labels-1"
 MAX_KEY = 400_000_000  # largest label file in bytes: 20,000 videos with three raters have 50 million
-_MEND = "Restore the file, or write it anew from the full data set with `siming data split`."
+_FIX = "Restore the file, or make it again from the full data set with `siming data split`."
 
 
 _PUBLIC = ("name", "version", "license", "simulated", "languages", "processing", "created", "canary", "url", "citation",
@@ -37,21 +37,21 @@ _TIES = ("student", "performance")
 def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
     """Write a copy of a dataset without labels, and the labels as one file to keep.
 
-    The public part holds what a model must be shown and nothing else: ids, media, spans, which steps apply. Keys that
-    other tools added to the rows, event logs and label statistics do not travel. The label file ``key`` lies outside
-    the public folder ``out``, readable by its owner only; neither may exist. The result is the public dataset.
+    The public part has only what a model needs: ids, media, spans, which steps apply. Keys that
+    other tools added to the rows, event logs and label statistics do not travel. The label file ``key`` is outside the
+    public folder ``out``, readable by its owner only; neither may exist. The result is the public dataset.
 
     Raises:
-        DataError: a target exists, the key would lie inside the public folder, or there is nothing to withhold.
+        DataError: a target exists, the key would be inside the public folder, or there is nothing to withhold.
     """
     dataset, out, key = open_dataset(root), Path(out), Path(key)
     if key.resolve().is_relative_to(out.resolve()):
-        raise DataError(f"{key}: the label file must lie outside the public folder {out}.")
+        raise DataError(f"{key}: the label file must be outside the public folder {out}.")
     check_place(out)
     if os.path.lexists(key):
-        raise DataError(f"{key}: exists. Name another place, or delete it.")
+        raise DataError(f"{key}: already exists. Choose another place, or delete it.")
     if dataset.withheld:
-        raise DataError(f"{root}: holds no consensus; there is nothing to withhold.")
+        raise DataError(f"{root}: no step has a consensus, so there is nothing to withhold.")
     with atomic_path(key, private=True) as key_file, output_folder(out) as part:
         _write_public(dataset, part)
         _write_key(key_file, dataset, open_dataset(part).digest)
@@ -86,7 +86,7 @@ def check_reference(dataset: Dataset, rater: str) -> None:
     if all(step.scores.get(rater) is None for video in dataset.videos for step in video.applicable):
         raise DataError(
             f"{dataset.root}: the labels are withheld. Give the label file with --labels, or only check the "
-            "predictions (`siming score --show missing`) and send them to the keeper of the labels."
+            "predictions (`siming score --show missing`) and send them to the person who keeps the labels."
         )
 
 
@@ -111,7 +111,7 @@ def _write_public(dataset: Dataset, part: Path) -> None:
 
 
 def public_files(dataset: Dataset) -> tuple[str, ...]:
-    """Files of a public folder, relative to it: all that it holds, and nothing in them that could tell a label.
+    """Files of a public folder, relative to it; checks that it has no others and that they reveal no label.
 
     Raises:
         DataError: the folder is not as :func:`withhold` made it.
@@ -130,10 +130,10 @@ def public_files(dataset: Dataset) -> tuple[str, ...]:
     elif more := sorted(info.keys() - {*_PUBLIC, "labels", "digest", "media_sha256"}):
         why = f"dataset.yaml has {more[0]!r}"
     elif rows != list(map(_public_row, dataset.videos)):
-        why = "videos.jsonl holds more"
+        why = "videos.jsonl has more keys"
     if why:
         fix = f"Only what `siming data split {root} OUT --key KEYFILE` writes into OUT is uploaded."
-        raise DataError(f"{root}: is no public folder of `siming data split` ({why}). {fix}")
+        raise DataError(f"{root}: not a public folder made by `siming data split` ({why}). {fix}")
     return tuple(sorted(files))
 
 
@@ -201,16 +201,17 @@ def _read_key(path: Path, dataset: Dataset) -> _Key:
     except ValidationError as error:
         raise DataError.of(problems_of(error, str(path))) from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: no label file of `siming data split` ({error}). {_MEND}") from None
+        raise DataError(f"{path}: not a label file of `siming data split` ({error}). {_FIX}") from None
     if key.format != FORMAT:
         raise DataError(f"{path}: format {key.format[:40]!r}; this version reads {FORMAT!r}. Update siming-tasks.")
     if key.source_digest == dataset.digest:
-        raise DataError(f"{path}: {dataset.root} is the data set with these labels in it. Leave out the label file.")
+        raise DataError(f"{path}: {dataset.root} already contains these labels. Leave out the label file.")
     if key.public_digest != dataset.digest:
         raise DataError(
-            f"{path}: these are the labels of dataset {key.public_digest[:12]}, the folder is {dataset.digest[:12]}."
+            f"{path}: these are the labels of data set {key.public_digest[:12]}, but the "
+            f"folder is {dataset.digest[:12]}."
             " Use the public folder that was written together with this file."
         )
     if sha256_json({name: content[name] for name in content if name != "digest"}) != key.digest:
-        raise DataError(f"{path}: changed after it was written: its digest is not that of these labels. {_MEND}")
+        raise DataError(f"{path}: changed after it was written: its digest does not match its labels. {_FIX}")
     return key

@@ -126,7 +126,7 @@ def test_a_repository_is_fetched_once_and_found_offline(hub: Hub, folder: Path, 
 
 def test_what_cannot_be_fetched_says_what_to_do(hub: Hub, tmp_path: Path) -> None:
     assert fetch(hub, tmp_path / "home", "org/gated", "org/nothing", "org/exams@v9") == [
-        "SIMING_DATA=org/gated: access to this dataset is granted person by person. Ask for it on its page "
+        "SIMING_DATA=org/gated: access to this dataset is granted on request. Ask on its page "
         "(datasets/org/gated), then run `hf auth login` or set HF_TOKEN.",
         *(
             f"SIMING_DATA={name}: no such dataset or revision, or it is private. Check both; for a private one run "

@@ -115,8 +115,8 @@ def other_points(key: Key) -> None:
     ("how", "words"),
     [
         (lambda key: key.update(format="siming-labels-7"), "format 'siming-labels-7'; this version reads"),
-        (lambda key: key.update(public_digest="0" * 64), "the labels of dataset 000000000000, the folder is"),
-        (lambda key: key.pop("digest"), "digest: Field required"),
+        (lambda key: key.update(public_digest="0" * 64), "the labels of data set 000000000000, but the folder is"),
+        (lambda key: key.pop("digest"), "digest: missing field `digest`"),
         (lambda key: key["videos"].pop("v002"), "changed after it was written"),
         (other_points, "changed after it was written"),
         (lambda key: key.update(source_digest="0" * 64), "changed after it was written"),
@@ -132,7 +132,7 @@ def test_a_changed_key_is_refused(public: Dataset, key: Path, how: Callable[[Key
 
 def test_a_key_that_is_none_of_this_folder_is_refused(folder: Path, public: Dataset, key: Path, tmp_path: Path) -> None:
     (said,) = refused(open_dataset(folder), key)
-    assert "is the data set with these labels in it. Leave out the label file." in said
+    assert "already contains these labels. Leave out the label file." in said
     other = make_folder(tmp_path / "other", 2)
     withhold(other, tmp_path / "other-public", tmp_path / "other.json")
     (said,) = refused(public, tmp_path / "other.json")
@@ -145,10 +145,10 @@ def test_a_key_that_is_none_of_this_folder_is_refused(folder: Path, public: Data
 def test_nothing_is_withheld_into_a_place_that_would_show_it(folder: Path, public: Dataset, tmp_path: Path) -> None:
     (tmp_path / "there.json").write_text("")
     for root, out, key, words in (
-        (folder, "out", "out/exams.key.json", "must lie outside the public folder"),
-        (folder, "out", "there.json", "exists. Name another place"),
+        (folder, "out", "out/exams.key.json", "must be outside the public folder"),
+        (folder, "out", "there.json", "already exists. Choose another place"),
         (folder, "public", "new.json", "public"),
-        (public.root, "out", "new.json", "holds no consensus; there is nothing to withhold"),
+        (public.root, "out", "new.json", "no step has a consensus, so there is nothing to withhold"),
     ):
         with pytest.raises(DataError, match=words):
             withhold(root, tmp_path / out, tmp_path / key)

@@ -132,7 +132,7 @@ def test_sound_attempts_have_no_finding_but_that_no_rule_is_stated(with_attempts
     assert (label.errors, label.reason) == (("cpr_01.slip",), "too late")
     assert label.findings["rater_a"].reason == "late" and label.findings["rater_a"].errors is None
     state(with_attempts, attempts=None)
-    assert "nothing says which of them is the label" in codes(with_attempts)["attempt-rule"]
+    assert "but the attempt to score is not stated" in codes(with_attempts)["attempt-rule"]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_sound_attempts_have_no_finding_but_that_no_rule_is_stated(with_attempts
         (lambda s: s["attempts"][1].update(end=9.0), "attempt-outside", "ends at 9 s, after the video's 2 s"),
         (lambda s: s["attempts"][1].update(errors=["cpr_01.slap"]), "error-unknown", "no error 'cpr_01.slap'"),
         (lambda s: s.update(findings={"rater_a": {"errors": ["cpr_02.x"]}}), "error-unknown", "no error 'cpr_02.x'"),
-        (lambda s: s.update(score={"consensus": 2}), "error-without-cost", "beside the error 'cpr_01.slip'"),
+        (lambda s: s.update(score={"consensus": 2}), "error-without-cost", "despite the error 'cpr_01.slip'"),
     ],
 )
 def test_what_contradicts_itself_is_found(

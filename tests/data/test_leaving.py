@@ -320,7 +320,7 @@ def test_recordings_go_to_those_whom_the_data_set_names(real: Path, services: An
 @pytest.mark.parametrize(
     ("stated", "said"),
     [
-        ({"simulated": {}, "simulation": {"seed": 1}}, "a `simulation` makes videos and labels"),
+        ({"simulated": {}, "simulation": {"seed": 1}}, "a `simulation` makes both videos and labels"),
         ({"synthetic": True}, "`synthetic` does not say what is simulated. Write `simulated: {videos: true"),
         ({"consent": {"services": "everybody"}}, "consent.services"),
         *(

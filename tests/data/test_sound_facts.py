@@ -70,7 +70,7 @@ def test_sound_is_no_finding_where_it_is_meant(
 @pytest.mark.parametrize(
     ("heard_until", "code", "words"),
     [
-        (0, "sound-silent", "without any sound in it"),
+        (0, "sound-silent", "has a silent sound track"),
         (3, "sound-gaps", "1 steps that need sound are without any (late), as 2.9 of its 6.0 s, the first from 3.1"),
         (6, "", ""),
     ],

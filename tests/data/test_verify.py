@@ -62,11 +62,11 @@ def test_swapped_videos_are_refused_although_they_were_verified(folder: Path, tm
         verify_media(open_dataset(folder), tmp_path / "cache")
     assert [problem.code for problem in caught.value.problems] == ["media-digest", "media-digest"]
     assert str(caught.value).splitlines()[0] == (
-        "dataset.yaml: media_sha256: media/v001.mp4 is not the file that the digest was taken of "
-        f"(stated {first[:12]}, found {second[:12]}). Something was changed after the build: fetch or build it again "
-        f"or, if the change is meant, `siming data check {folder} --restate`."
+        "dataset.yaml: media_sha256: media/v001.mp4 does not match its digest "
+        f"(stated {first[:12]}, found {second[:12]}). Something was changed after the build. Fetch or build it again; "
+        f"if the change is intended, `siming data check {folder} --restate`."
     )
-    with pytest.raises(DataError, match=r"media/v001\.mp4 is not the file"):
+    with pytest.raises(DataError, match=r"media/v001\.mp4 does not match its digest"):
         dataset.media_digest(dataset.videos[0])  # the key of the frame store, whoever asks
 
 
@@ -91,7 +91,7 @@ def test_a_file_is_read_once_by_all_processes_and_again_when_it_was_written_to(
         path.unlink()
         shutil.copy2(target, path)
     for _ in range(2):
-        with pytest.raises(DataError, match=r"media/v002\.mp4 is not the file"):
+        with pytest.raises(DataError, match=r"media/v002\.mp4 does not match its digest"):
             verify_media(dataset, tmp_path)
         forget(monkeypatch)
 
@@ -138,7 +138,7 @@ def test_commands_that_show_videos_refuse_swapped_ones(
     where = ["--data", str(folder)] if words[0] == "run" else [str(folder)]
     assert main([*words[:2], *where, *words[2:]]) != 0
     said = "".join(capsys.readouterr())
-    assert "media/v001.mp4 is not the file that the digest was taken of" in said and "--restate" in said
+    assert "media/v001.mp4 does not match its digest" in said and "--restate" in said
     assert not (tmp_path / "OUT").exists() and not (tmp_path / "KEY").exists()
 
 
@@ -153,10 +153,10 @@ def test_a_hub_snapshot_is_read_through_its_links(folder: Path, tmp_path: Path, 
     verify_media(open_dataset(snapshot), tmp_path / "cache")
     assert len(reads) == 3 and open_dataset(snapshot).meta["revision"] == "0" * 40
     write_video(store / "blobs/v001.mp4", seed=50)
-    with pytest.raises(DataError, match=r"media/v001\.mp4 is not the file"):
+    with pytest.raises(DataError, match=r"media/v001\.mp4 does not match its digest"):
         verify_media(open_dataset(snapshot), tmp_path / "cache")
     write_video(store / "blobs/v001.mp4", seed=0)
-    with pytest.raises(DataError, match="a copy fetched from a hub is not changed here"):
+    with pytest.raises(DataError, match="a copy fetched from the hub is never changed"):
         restate(snapshot)
     (snapshot / "media/v001.mp4").unlink()
     shutil.copyfile(store / "blobs/v001.mp4", store / "secret.mp4")
@@ -170,7 +170,7 @@ def test_a_change_that_is_meant_is_stated_anew(
 ) -> None:
     old = open_dataset(folder).digest
     relabel(folder)
-    with pytest.raises(DataError, match="is not that of this rubric, these labels"):
+    with pytest.raises(DataError, match="does not match the rubric, labels"):
         open_dataset(folder, media=False)
     swap(folder)
     assert main(["data", "check", str(folder), "--quick"]) == 1
@@ -196,7 +196,7 @@ def test_nothing_is_restated_beside_another_error(
     relabel(folder)
     if fault == "points":
         edit(lambda rows: rows[0]["steps"][0]["score"].update(consensus=99))
-        with pytest.raises(DataError, match="99 is off the step's scale"):
+        with pytest.raises(DataError, match="99 is outside the step's range"):
             restate(folder)
     elif fault == "attempt":
         edit(lambda rows: rows[0]["steps"][0].update(errors=["cpr_01.no_such_error"]))

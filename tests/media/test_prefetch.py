@@ -79,7 +79,7 @@ def test_the_prepare_command_reports_estimate_result_and_failures(
     content = (data / media).read_bytes()
     (data / media).write_bytes(content[: len(content) // 2])
     assert main(command) == 1
-    assert f"{media} is not the file that the digest" in capsys.readouterr().err
+    assert f"{media} does not match its digest" in capsys.readouterr().err
     (data / "dataset.yaml").write_text(
         "name: by-hand\nsimulated: {videos: true}\n"
     )  # a folder that states nothing of its media

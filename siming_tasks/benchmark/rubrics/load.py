@@ -23,7 +23,7 @@ from siming_tasks.benchmark.rubrics.rubric import (
     StepError,
 )
 from siming_tasks.common.doc_pages import see
-from siming_tasks.common.errors import DataError, Problem, RubricError
+from siming_tasks.common.errors import DataError, Problem, RubricError, field_message
 from siming_tasks.common.files import read_yaml, yaml_lines
 
 MODELS: Mapping[str, type[BaseModel]] = {
@@ -73,7 +73,7 @@ def rubric_from(data: Any, source: str = "rubric", lines: Callable[[], Mapping[P
 
 def _what(item: Any) -> str:
     """A problem in pydantic's words, with the value that was found."""
-    what, value = item["msg"].removeprefix("Value error, "), item.get("input")
+    what, value = field_message(item), item.get("input")
     shown = item["type"] not in ("value_error", "missing", "extra_forbidden") and isinstance(value, str | int | float)
     return f"{what}, found {str(value)[:60]!r}" if shown else what
 

@@ -27,7 +27,7 @@ _FILE = "videos.jsonl"
 def label_problems(dataset: Dataset) -> Iterator[Problem]:
     """Problems of the labels, beyond those that were found when the data set was opened."""
     if dataset.attempt_rule is None and any(step.attempts for video in dataset.videos for step in video.steps):
-        what = "some steps have several attempts, and nothing says which of them is the label."
+        what = "some steps have several attempts, but the attempt to score is not stated."
         fix = "Write `attempts: first`, `last`, `best` or `worst`."
         yield Problem("attempt-rule", what, fix, "dataset.yaml", None, "attempts", "warning")
     yield from _keys(dataset)
@@ -87,8 +87,8 @@ def _ids(dataset: Dataset) -> Iterator[Problem]:
     apart = [pair for pair in dataset.meta.get("different") or () if isinstance(pair, list | tuple)]
     for key, names in {"rater": {*dataset.raters}, **{key: named.pop(key) for key in ("student", "site")}}.items():
         for name, known in alike_pairs(sorted(names), apart):
-            what = f"{known!r} and {name!r} are one {key} or two."
-            fix = f"Write one name in one way; if they are two, `different: [[{known!r}, {name!r}]]` in dataset.yaml."
+            what = f"{known!r} and {name!r} may be one {key} or two."
+            fix = f"Spell the name in one way; if they are two, `different: [[{known!r}, {name!r}]]` in dataset.yaml."
             yield _problem(dataset, None, "name-differs", what, fix, key, "error")
         for name in sorted(names):
             if fault := not_a_name(name):
@@ -102,7 +102,9 @@ def _ids(dataset: Dataset) -> Iterator[Problem]:
         often = Counter(map(alike, names))
         if same := sorted(name for name in names if often[alike(name)] > 1):
             what = f"{_shown(same)} look alike: are they one, or several?"
-            yield _problem(dataset, None, "name-case", what, "Write one in one way, several apart.", key)
+            yield _problem(
+                dataset, None, "name-case", what, "Spell one name in one way, and different names differently.", key
+            )
     for key in ("student", "site"):
         stated: defaultdict[str, set[str]] = defaultdict(set)
         for video in dataset.videos:
@@ -136,7 +138,7 @@ def _leaks(dataset: Dataset) -> Iterator[Problem]:
             if both := sorted(name for name, stated in within.items() if len(stated) > 1):
                 named = "" if split == "split" else f" {split!r}"
                 what = f"{key} {_shown(both)} appears in more than one part of the split{named}."
-                fix = f"Keep a {key} on one side of a split, or know that this one does not part them."
+                fix = f"Keep each {key} in one part, or accept that this split does not separate them."
                 yield _problem(dataset, None, f"split-{key}", what, fix, "split" if split == "split" else "splits")
 
 
@@ -147,11 +149,11 @@ def _steps(dataset: Dataset, video: Video) -> Iterator[Problem]:
         lacking = [step.id for step in skill.steps if step.id not in have]
         if lacking and len(lacking) < len(skill.steps):
             what = f"skill {skill.id!r} lacks {_shown(lacking)}."
-            yield _problem(dataset, video, "step-missing", what, "Add them, or say `applicable: false`.", "steps")
+            yield _problem(dataset, video, "step-missing", what, "Add them, or write `applicable: false`.", "steps")
     unused = [step for step in video.steps if not step.applicable]
     if scored := [step.step_id for step in unused if any(value is not None for value in step.scores.values())]:
-        what = f"{_shown(scored)} are not applicable but have points, which are not used."
-        yield _problem(dataset, video, "na-with-score", what, "Remove the one or the other.", "steps")
+        what = f"{_shown(scored)} are not applicable but have points (ignored)."
+        yield _problem(dataset, video, "na-with-score", what, "Remove the points or `applicable: false`.", "steps")
 
 
 def _transcript(dataset: Dataset, video: Video) -> Iterator[Problem]:
@@ -176,7 +178,7 @@ def _errors(dataset: Dataset, video: Video, step: StepLabel) -> Iterator[Problem
         what, fix = f"the rubric lists no error {unknown[0][:96]!r}.", "Correct the id, or add it to rubric.yaml."
         yield _problem(dataset, video, "error-unknown", what, fix, step.step_id, "error")
     if step.errors and step.consensus == rule.max_score:
-        what = f"full points beside the error {step.errors[0][:96]!r}, which costs some."
+        what = f"full points despite the error {step.errors[0][:96]!r}, which costs some."
         yield _problem(dataset, video, "error-without-cost", what, "Correct the points, or the errors.", step.step_id)
 
 
@@ -194,7 +196,7 @@ def _attempts(dataset: Dataset, video: Video, step: StepLabel) -> Iterator[Probl
             yield problem("attempt-outside", what, "Correct its `end`, or `duration`.")
     starts = [attempt.start for attempt in step.attempts if attempt.start is not None]
     if any(later < earlier for earlier, later in pairwise(starts)):
-        yield problem("attempt-order", "attempts are not in the order of time.", "Write the first one first.")
+        yield problem("attempt-order", "attempts are not in the order of time.", "Sort them by start time.")
         return
     if dataset.attempt_rule is None:
         return
@@ -221,7 +223,7 @@ def _points(dataset: Dataset) -> Iterator[Problem]:
         if lacking and rater in (CONSENSUS, *people) and not (rater == CONSENSUS and dataset.withheld):
             code = "consensus-missing" if rater == CONSENSUS else "rater-missing"
             what = f"{rater} has no points for {len(lacking)} of {len(steps)} steps ({_shown(lacking)})."
-            yield _problem(dataset, None, code, what, "Add them, or know that they are withheld.", rater)
+            yield _problem(dataset, None, code, what, "Add them, unless they are withheld on purpose.", rater)
         points = [
             (place, step.step_id, value) for place, step in steps if (value := step.scores.get(rater)) is not None
         ]
@@ -233,7 +235,7 @@ def _points(dataset: Dataset) -> Iterator[Problem]:
                 fix = f"Adjudicate instead of taking means. {HALF_POINTS_HINT}"
                 yield _problem(dataset, None, "consensus-fraction", f"{what}models cannot answer it.", fix, CONSENSUS)
             else:
-                what = f"{len(off)} of {rater}'s points are between those that the rubric has ({_shown(off)})."
+                what = f"{len(off)} of {rater}'s points are not multiples of the score increment ({_shown(off)})."
                 fix = f"Correct them. {HALF_POINTS_HINT}"
                 yield _problem(dataset, None, "score-off-increment", what, fix, rater, "error")
     found = Counter(name for video in dataset.videos for step in video.steps for name in step.findings)
@@ -256,8 +258,15 @@ def _consensus(dataset: Dataset) -> Iterator[Problem]:
             if points and not min(points) <= step.consensus <= max(points):
                 odd.append(f"{video.video_id}/{step.step_id}")
     if odd and not dataset.meta.get("simulation"):  # whose consensus is the truth
-        what = f"the consensus lies outside the raters' points for {_shown(odd)}."
-        yield _problem(dataset, None, "consensus-outside", what, "Fine after adjudication; else correct it.", CONSENSUS)
+        what = f"the consensus is outside the raters' points for {_shown(odd)}."
+        yield _problem(
+            dataset,
+            None,
+            "consensus-outside",
+            what,
+            "This is normal after adjudication; otherwise correct it.",
+            CONSENSUS,
+        )
     if len(outcomes) == 1:
         what = f"every step of every video is {'correct' if outcomes.pop() else 'wrong'}; most metrics are undefined."
         yield _problem(dataset, None, "labels-constant", what, "Add videos with the other outcome.", CONSENSUS)

@@ -29,8 +29,8 @@ _HARMLESS = {
     *("ENCODER", "DURATION", "timecode"),
 }
 LARGE = 4096 * 2304
-"""Pixels of a picture above which key frames alone are decoded: a decoder holds up to 16 pictures, of 8K 800 MB."""
-_REBUILD = "`siming data build` writes it as every reader expects."
+"""Pixels of a picture above which only key frames are decoded: decoders keep up to 16 pictures, 800 MB for 8K."""
+_REBUILD = "`siming data build` converts it to what every reader expects."
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,15 @@ def inspect(
     problems += _timing(about, timeline)
     frames = None if quick else _decode(about, path, timeline, problems, odd)
     if odd:
-        problems.append(about.warning("media-form", f"has what readers read differently: {', '.join(odd)}."))
+        problems.append(
+            about.warning("media-form", f"has properties that video readers treat differently: {', '.join(odd)}.")
+        )
     if quick:
         return Inspection(tuple(problems))
     if sound and all(known):
         problems += _silence(about, path, timeline.zero, heard) if known else []
     elif sound:
-        what = "no decoder knows how its first sound track is coded, and nobody would hear it."
+        what = "its first sound track has an unknown codec and cannot be played."
         problems.append(about.problem("sound-unknown", what, "Build the data set again, with another track first."))
     return Inspection(tuple(problems), sha256_file(path), frames)
 
@@ -100,7 +102,7 @@ def _odd_form(container: InputContainer, stream: VideoStream, timeline: Timeline
     if stream.width % 2 or stream.height % 2:
         yield f"odd sides ({stream.width}x{stream.height})"
     if any(tags.orientation):
-        yield "pictures to be turned or mirrored"
+        yield "rotated or mirrored pictures"
     if gamut := WIDE_GAMUTS.get(tags.primaries):
         yield f"wide-gamut colours ({gamut})"
     steps = np.diff(timeline.times)
@@ -114,11 +116,11 @@ def _header(about: _About, container: InputContainer, sound: bool | None) -> Ite
     """Problems of the container's streams: sound that is not stated or lacks, further streams, metadata."""
     videos = container.streams.video
     if container.streams.audio and not sound:
-        removed = " and `sound: false` in dataset.yaml says that it has none" if sound is False else ""
+        removed = " although dataset.yaml says `sound: false`" if sound is False else ""
         what = f"has sound{removed}; voices identify people, and models may hear the examiner."
-        yield about.warning("media-audio", what, "Leave it out, or write `sound: true` in dataset.yaml if it is meant.")
+        yield about.warning("media-audio", what, "Remove it, or write `sound: true` in dataset.yaml if it is intended.")
     if sound and not container.streams.audio:
-        what = "has no sound, and `sound: true` in dataset.yaml says that it has."
+        what = "has no sound, although dataset.yaml says `sound: true`."
         fix = "Build it with --keep-audio from a recording with sound, or correct the line."
         yield about.warning("sound-missing", what, fix)
     others: list[str] = [other.type for other in container.streams if other.type not in ("video", "audio")]
@@ -130,7 +132,7 @@ def _header(about: _About, container: InputContainer, sound: bool | None) -> Ite
         tags.update(other_stream.metadata)
     tags = {name: value for name, value in tags.items() if value and not value.startswith("SYNTHETIC")}
     if left := sorted(tags.keys() - _HARMLESS):
-        what = f"carries metadata ({', '.join(left[:6])}), which may tell when, where and by whom it was filmed."
+        what = f"contains metadata ({', '.join(left[:6])}), which may reveal when, where and by whom it was filmed."
         yield about.warning("media-metadata", what)
 
 
@@ -159,8 +161,8 @@ def _silence(about: _About, path: Path, zero: Fraction, heard: Collection[str]) 
         return
     silent, whole = sum(end - start for start, end in silences), about.video.duration
     if silent > 0.95 * whole:
-        what = "has a sound track without any sound in it, which its tasks would give."
-        fix = "Take a recording whose microphone was on. The channels of one that was wired wrongly cancel each other."
+        what = "has a silent sound track, which the sound tasks would use."
+        fix = "Use a recording with the microphone on; channels of a wrongly wired one cancel each other."
         yield about.warning("sound-silent", what, fix)
         return
     spans = {step.step_id: step.span for step in about.video.applicable if step.span and step.step_id in heard}
@@ -169,7 +171,7 @@ def _silence(about: _About, path: Path, zero: Fraction, heard: Collection[str]) 
     if lost:
         what = f"{len(lost)} steps that need sound are without any ({', '.join(lost[:3])}), "
         what += f"as {silent:.1f} of its {whole:.1f} s, the first from {silences[0][0]:.1f} s on."
-        yield about.warning("sound-gaps", what, "Check that the recording is whole; nobody hears these steps.")
+        yield about.warning("sound-gaps", what, "Check that the recording is complete; these steps cannot be heard.")
 
 
 def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Problem], odd: list[str]) -> int:
@@ -179,14 +181,14 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
     darkest, brightest, broken, known = 255, 0, False, timeline.times
     try:
         if has_user_data(path):
-            what = "carries user data inside the video stream, where cameras write time, place and serial numbers."
-            problems.append(about.warning("media-user-data", what, "`siming data build` leaves it out."))
+            what = "contains user data inside the video stream, where cameras write time, place and serial numbers."
+            problems.append(about.warning("media-user-data", what, "`siming data build` removes it."))
         with open_video(path) as (container, stream):
             stream.thread_type = "NONE"  # videos are worked on in parallel instead, which wastes less
             if stream.width * stream.height > LARGE:
                 stream.codec_context.skip_frame = "NONKEY"
                 known = timeline.times[timeline.keyframes]
-                odd.append(f"pictures above 4K, of which the check decoded {len(known)} key frames alone")
+                odd.append(f"pictures above 4K; only their {len(known)} key frames were decoded")
             for frame in container.decode(stream):
                 if frame.is_corrupt:
                     damaged += 1
@@ -205,6 +207,6 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
         what = f"{max(lost, 0)} pictures cannot be decoded and {damaged} are damaged, the first at {at:.2f} s."
         problems.append(about.problem("media-damaged", what, "Export it again from the source."))
     elif frames and brightest - darkest < 8:
-        what = "shows the same flat picture from beginning to end."
+        what = "shows the same blank picture from beginning to end."
         problems.append(about.warning("media-blank", what, "Check the recording."))
     return frames

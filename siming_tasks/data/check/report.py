@@ -25,18 +25,18 @@ from siming_tasks.data.splits import parts_of
 
 NOT_CHECKED = (
     "faces, name badges, screens and other people in the picture",
-    "copies that were encoded anew, cut, mirrored or filmed again",
-    "whether the labels are right",
+    "copies that were re-encoded, cut, mirrored or filmed again",
+    "whether the labels are correct",
 )
 """What no finding says anything about; printed with every report."""
 
 DIGEST_CODES = ("digest-absent", "digest-mismatch", "media-digest")
-"""Findings about digests, which ``--restate`` mends."""
+"""Codes of findings about digests, which ``--restate`` fixes."""
 
 
 @dataclass(frozen=True, repr=False)
 class CheckReport(ShortRepr):
-    """All findings about a folder, errors first, and a few numbers about what was looked at."""
+    """All findings about a folder, errors first, and a few numbers about what was checked."""
 
     root: Path
     problems: tuple[Problem, ...]
@@ -147,12 +147,12 @@ def _digests(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[
     first: dict[str, str] = {}
     for media, digest in sorted(real.items()):
         if first.setdefault(digest, media) != media:
-            what, fix = f"{media} and {first[digest]} are the same file.", "Take the right video for each exam."
+            what, fix = f"{media} and {first[digest]} are the same file.", "Give each exam its own video."
             yield Problem("media-copy", what, fix, "videos.jsonl", None, "media", "warning")
     stated: Mapping[str, str] = dataset.meta.get("media_sha256") or {}
     fix = f"`siming data check {dataset.root} --restate` writes"
     if not stated:
-        fix = f"{fix} them; without them nobody can tell whether two copies are the same."
+        fix = f"{fix} them; without them, two copies cannot be compared."
         yield Problem("digest-absent", "gives no media_sha256.", fix, "dataset.yaml", severity="warning")
         return
     for media in sorted(real.keys() & stated.keys()):
@@ -166,7 +166,7 @@ def _digests(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[
 def _rubric(dataset: Dataset) -> Iterator[Problem]:
     """A rubric that does not say what its exam is: the prompts would speak of another one."""
     if dataset.rubric.rubric_id != DEFAULT_ID and exam_context(dataset.rubric) is EMERGENCY_EXAM:
-        what = "says neither what the exam is nor where: models are told of emergency skills on a manikin."
+        what = "has no title and setting, so prompts describe emergency skills on a manikin."
         fix = "Write `title:` and `setting:` (such as `on a suture pad`)."
         yield Problem("rubric-untold", what, fix, "rubric.yaml", None, "setting", "warning")
 
@@ -184,7 +184,7 @@ def _strays(root: Path, named: Collection[str] | None) -> Iterator[Problem]:
         if os.path.islink(path):  # also where the folder may not be entered
             target = path.resolve()
             if not (target.is_relative_to(home) or target.parent == blobs):
-                fix = "Put the file itself there; a link does not survive being copied or published."
+                fix = "Replace the link by the file; links break when the folder is copied or published."
                 yield Problem("symlink-outside", "is a link that leaves the folder.", fix, relative)
         elif named is not None and relative.startswith("media/") and os.path.isfile(path) and relative not in named:
             spare.append(relative)

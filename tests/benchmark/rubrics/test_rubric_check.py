@@ -49,8 +49,8 @@ def test_the_docs_name_every_field_and_every_warning() -> None:
 
 
 ERRORS = [
-    ("max_score: 2", "maxscore: 2", 15, "0.maxscore: Extra inputs are not permitted. Write `max_score`"),
-    ("max_score: 2", "maxscore: 2", 12, "0.max_score: Field required. Add it; `siming docs rubric` lists"),
+    ("max_score: 2", "maxscore: 2", 15, "0.maxscore: unknown field `maxscore`. Write `max_score`"),
+    ("max_score: 2", "maxscore: 2", 12, "0.max_score: missing field `max_score`. Add it; `siming docs rubric` lists"),
     ("max_score: 2", "max_score: yes", 15, "max_score: `yes` is not a number; write points such as 2 or 2.5."),
     ("max_score: 2", "max_score: 3.3", 15, "3.3 is neither whole nor half points; write the scale in larger points"),
     ("max_score: 2", "max_score: 0", 15, "max_score: Input should be greater than 0"),

@@ -83,7 +83,7 @@ def test_a_service_is_sent_a_plain_copy_of_a_real_recording(
     restate(root)
     begin(root)
     (doc, *_) = docs("full_score")
-    with pytest.raises(DataError, match="for whom is not stated"):
+    with pytest.raises(DataError, match="to an unstated recipient"):
         hooks.doc_to_visual(doc)
     for recipient, copied in ((HERE, False), ("http://127.0.0.1:9/v1", True)):
         with running(current_run().asking(backends()["simple.longva"], recipient)), gate.requests(recipient):

@@ -69,7 +69,7 @@ def test_data_that_changed_on_disk_are_read_again(run: Dataset, begin: Begin, tm
     assert len(docs("full_score")) == 4
     lines = (root / "videos.jsonl").read_text().splitlines()
     (root / "videos.jsonl").write_text("\n".join(lines[:3]) + "\n")
-    with pytest.raises(DataError, match="the digest is not that of this rubric, these labels"):
+    with pytest.raises(DataError, match="the digest does not match the rubric, labels"):
         begin(root)
     restate(root)
     begin(root)

@@ -112,11 +112,11 @@ def member(name: str, content: bytes = b"x", mode: int = 0o600) -> Make:
 FULL = '{"setting": "full_score", "video_id": "sim001", '
 HOSTILE: dict[str, tuple[Make, str]] = {
     # submission.json
-    "run-huge": (about(run='{"seconds": 1e999}'), "1e999 is no finite number"),
+    "run-huge": (about(run='{"seconds": 1e999}'), "1e999 is not a finite number"),
     "run-digits": (about(run='{"seconds": ' + "9" * 5000 + "}"), "a number of 5,000 digits"),
     "run-deep": (about(run=deep(20)), "run: Value error, nested more than 6 deep"),
     "run-abyss": (about(run=deep(100_000)), "is not JSON (nested too deeply)"),
-    "claims": (about(claims="{}"), "claims: Extra inputs are not permitted"),
+    "claims": (about(claims="{}"), "claims: unknown field `claims`"),
     "half-surrogate": (about(run='{"model": "\\ud800"}'), "half of a surrogate pair"),
     "key-twice": (about(run='{"a": 1, "a": 2}'), "key 'a' appears twice"),
     "url-script": (about(model='{"name": "x", "url": "data:text/html,x"}'), "model.url"),
@@ -129,7 +129,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "a-list": (lambda kit, path: kit.zip(path, b"[]"), "submission.json is not JSON (found list)"),
     # predictions
     "media-list": (line(media={"mode": ["frames"]}), "predictions.jsonl:1: media"),
-    "media-huge": (raw(FULL + '"scores": {}, "media": {"fps": 1e999}}'), "1e999 is no finite number"),
+    "media-huge": (raw(FULL + '"scores": {}, "media": {"fps": 1e999}}'), "1e999 is not a finite number"),
     "media-many": (line(media={f"k{n}": n for n in range(1000)}), "`media` holds 1,000 facts; at most 40"),
     "missing-number": (line(missing={"cpr_01": 5}), "predictions.jsonl:1: missing.cpr_01"),
     "unknown-video": (data(FULL.replace("sim001", "x").encode() + b'"scores": {}}\n'), "no line holds a prediction"),
@@ -142,7 +142,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "many-steps": (line(scores={f"s{n}": 1 for n in range(500)}), "more than one short answer for each of 33 steps"),
     "nested-answer": (line(scores={"cpr_01": {"score": 1}}), "more than one short answer"),
     "deep-line": (raw("[" * 19_000), "predictions.jsonl:1: not a JSON object"),
-    "nan-answer": (raw(FULL + '"scores": {"cpr_01": NaN}}'), "NaN is no finite number"),
+    "nan-answer": (raw(FULL + '"scores": {"cpr_01": NaN}}'), "NaN is not a finite number"),
     "line-list": (raw("[1]"), "predictions.jsonl:1: not a JSON object"),
     "no-setting": (raw("{}"), "neither a prediction nor a record"),
     "lines-latin": (data(b'{"setting": "\xff"}\n'), "is not UTF-8"),

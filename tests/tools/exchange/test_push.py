@@ -118,7 +118,10 @@ def push(hub: Writable, home: Path, *words: str, **more: str) -> subprocess.Comp
 
 def refusal(text: str, root: Path, why: str) -> bool:
     """True if a text says in one sentence that a folder is not public, why, and the way out."""
-    said = f"{root}: is no public folder of `siming data split` ({why}). Only what `siming data split {root} OUT --key"
+    said = (
+        f"{root}: not a public folder made by `siming data split` ({why}). Only what "
+        f"`siming data split {root} OUT --key"
+    )
     return said in text
 
 
@@ -174,8 +177,8 @@ def in_info(root: Path) -> None:
         (lambda root: (root / "media" / "notes.txt").write_text("v001 fails"), "media/notes.txt is there"),
         (lambda root: (root / "README.md").unlink(), "README.md is missing"),
         (in_info, "dataset.yaml has 'label_sources'"),
-        (lambda root: in_first_row(root, errors=[], reason="too shallow"), "videos.jsonl holds more"),
-        (lambda root: in_first_row(root, score={"consensus": None, "rater_a": None}), "videos.jsonl holds more"),
+        (lambda root: in_first_row(root, errors=[], reason="too shallow"), "videos.jsonl has more keys"),
+        (lambda root: in_first_row(root, score={"consensus": None, "rater_a": None}), "videos.jsonl has more keys"),
     ],
 )
 def test_what_was_put_into_a_public_folder_does_not_leave(
