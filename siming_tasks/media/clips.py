@@ -37,7 +37,7 @@ IMAGE_CLOCK = Fraction(1, 90_000)
 def x264_options(options: Mapping[str, str], params: str = "") -> dict[str, str]:
     """Build FFmpeg's options for ``libx264``.
 
-    Closed captions and whatever else travels beside a camera's pictures are left out. The AVX-512 code of x264 164 for
+    Closed captions and other data between a camera's pictures are left out. The AVX-512 code of x264 164 for
     macroblock trees decides by what was left in memory: of files of 480 x 272 one in eight differed from the others by
     a grey level or two. It is not used. ``params``: x264's own, ``name=value`` with colons between them.
     """

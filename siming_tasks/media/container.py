@@ -39,8 +39,8 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     opened. The tags of the first picture decide which colours it has; those of a container may be others.
 
     Raises:
-        MediaError: the file is missing, no file, of a kind that is not read, holds no video or more than
-            :data:`MOST_STREAMS` streams, has colours that are not read (HDR), or is broken as far as the decoder says.
+        MediaError: the file is missing, not a file, of an unsupported kind, has no video or more than
+            :data:`MOST_STREAMS` streams, has unsupported colours (HDR), or the decoder finds it damaged.
         OSError: what is written while the video is open does not fit on its disk.
     """
     with _opened(path) as (container, stream):
@@ -72,7 +72,7 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     import av
 
     if not path.is_file():  # a fifo would wait for ever
-        raise MediaError(f"{path}: {'is no file' if path.exists() else 'no such file'}.")
+        raise MediaError(f"{path}: {'not a file' if path.exists() else 'no such file'}.")
     try:
         # An absolute path: "subfile,,..." as a relative name would be read as an address. Options for the container
         # alone: with `options`, PyAV frees memory that it never had where streams only show while the file is probed.
@@ -85,15 +85,17 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         if error.errno != errno.EINVAL:
             raise _media_error(path, error) from error
         raise MediaError(  # FFmpeg's answer to a kind that is not among FORMATS
-            f"{path}: is of no kind that is read here (a playlist names other files and is no video), or damaged "
-            f"({error.strerror}). Write it as .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4"
+            f"{path}: unsupported (a playlist is not a video) or damaged ({error.strerror}). Convert "
+            "it to .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4"
         ) from error
     with opened as container:
         if len(container.streams) > MOST_STREAMS:
             raise _too_many(path)
         chosen = main_stream([each for each in container.streams.video if each.codec_context is not None])
         if chosen is None:
-            raise MediaError(f"{path}: holds no video{' but a cover picture' if container.streams.video else ''}.")
+            raise MediaError(
+                f"{path}: contains no video{' except a cover picture' if container.streams.video else ''}."
+            )
         try:
             yield container, chosen
         except av.error.FFmpegError as error:
@@ -112,19 +114,19 @@ def sound_track(path: Path, container: InputContainer) -> AudioStream | None:
     track = next(iter(container.streams.audio), None)
     if track is None or is_known(track):
         return track
-    what = f"no decoder knows how its first of {len(container.streams.audio)} sound tracks is coded."
-    raise MediaError(f"{path}: {what} Keep another one alone: ffmpeg -i IN -map 0:v:0 -map 0:a:1 -c copy OUT.mov")
+    what = f"the first of its {len(container.streams.audio)} sound tracks has an unknown codec."
+    raise MediaError(f"{path}: {what} Keep only another track: ffmpeg -i IN -map 0:v:0 -map 0:a:1 -c copy OUT.mov")
 
 
 def _too_many(path: Path) -> MediaError:
     """Refuse a file of too many streams."""
     keep = "ffmpeg -i IN -map 0:v:0 -map 0:a:0? -c copy OUT.mp4"
-    return MediaError(f"{path}: holds more than {MOST_STREAMS} streams. Keep picture and sound alone: {keep}")
+    return MediaError(f"{path}: has more than {MOST_STREAMS} streams. Keep only picture and sound: {keep}")
 
 
 def _media_error(path: Path, error: FFmpegError) -> MediaError:
     """Translate an error of the decoder library."""
-    return MediaError(f"{path}: cannot be read ({error.strerror}): damaged, cut short, or no video.")
+    return MediaError(f"{path}: cannot be read ({error.strerror}): damaged, cut short, or not a video.")
 
 
 def main_stream(streams: Sequence[VideoStream]) -> VideoStream | None:

@@ -20,7 +20,7 @@ PIXELS = 4
 """Number of what becomes of a recording here: pixels, times, names of files in the store. It moves when one does."""
 
 TESTED = (61, 62)
-"""Major versions of libavcodec (FFmpeg 7 and 8) with which a test holds the same pixels."""
+"""Major versions of libavcodec (FFmpeg 7 and 8) for which a test confirms the same pixels."""
 
 
 def pixels() -> int | str:

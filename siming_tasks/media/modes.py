@@ -1,7 +1,7 @@
 """Media modes, the forms in which a model is shown a video, and the model classes of lmms-eval that take them.
 
-Each mode is one object; whoever needs to know asks it. What a class takes, and hence is shown, stands in the table
-``backends.yaml``.
+Each mode is one object with all that is known about it. The table ``backends.yaml`` lists what each class takes and
+so is shown.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class MediaMode:
 
     Attributes:
         name: word of the option ``media`` and of records.
-        images: whether the prompt holds images; else one video file.
-        sampled: whether this package chooses the frames, by the budget and the sampler; else the model's own reader.
+        images: True if the prompt contains images, False if it contains one video file.
+        sampled: True if this package chooses the frames, by the budget and the sampler; False: the model's own reader.
     """
 
     name: str
@@ -61,7 +61,7 @@ def recorded_mode(media: Mapping[str, Any] | None) -> MediaMode:
 
 
 _WHY_REFUSED = {
-    "one": "it looks at one picture a question and drops the others",
+    "one": "it uses one picture per question and drops the others",
     "none": "it takes neither several pictures nor a video",
 }
 
@@ -123,7 +123,7 @@ class Backend:
         return "" if self.media or self.listens else self.refused or _WHY_REFUSED[self.images]
 
     def is_verified(self, cache: Path) -> bool:
-        """True if a test runs a class of this name, or the canary has passed with it on this machine."""
+        """True if the tests include a class of this name, or the canary has passed with it on this machine."""
         return self.name in backends() or self.name in _OUR_NAMES or self.canary_note(cache).exists()
 
     def canary_note(self, cache: Path) -> Path:
@@ -138,7 +138,7 @@ class Backend:
             modality: what the instance's argument of this name says, where the class has one.
 
         Raises:
-            OptionsError: it cannot see what is wanted, or cannot be a judge at all.
+            OptionsError: it cannot take the requested input, or cannot be a judge at all.
         """
         if self.listens:
             return FRAMES  # of which it is shown none
@@ -152,7 +152,7 @@ class Backend:
         if self.modality and mode.images != default.images:
             raise OptionsError(
                 f"SIMING_MEDIA={wanted}: with modality={modality} {self.name} takes "
-                f"{'pictures' if default.images else 'a file'} only. Change one of the two."
+                f"{'pictures' if default.images else 'a file'} only. Change one of them."
             )
         if fault := self._fault_of(mode):
             raise OptionsError(f"SIMING_MEDIA={wanted}: {fault}")
@@ -170,8 +170,8 @@ class Backend:
             )
         if self.file == "short":
             return (
-                f"{self.name} of lmms-eval 0.7.3 ends the whole run at a file with fewer "
-                "frames than it wants, as many step clips have. Unset SIMING_MEDIA; it then gets the frames as images."
+                f"{self.name} of lmms-eval 0.7.3 ends the whole run at a file with fewer frames than it needs, "
+                "which many step clips are. Unset SIMING_MEDIA; it then gets the frames as images."
             )
         return "" if self.video else f"{self.name} cannot read a video file. Unset SIMING_MEDIA."
 

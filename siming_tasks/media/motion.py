@@ -10,7 +10,7 @@ with weights ``w = sqrt(change) + mean(sqrt(change)) / 4`` (0 for the first), so
 time alone, and ``W`` their running sum. For every ``t`` of ``np.linspace(0, W[-1], k)`` the first ``j`` with
 ``W[j] >= t`` is taken. Where that takes a frame twice, the widest gap by ``W`` that has frames of the grid inside is
 halved at its middle frame (the lower of two), the first of equally wide ones, until there are ``k``. A grid of fewer
-than ``1.5 k`` frames offers no choice: the even rule holds, as it does for most clips.
+than ``1.5 k`` frames offers no choice: frames are even, as for most clips.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _thumbnail(frame: VideoFrame) -> NDArray[np.float32]:
 
 
 def offers_choice(grid: NDArray[np.int64], bounds: tuple[int, int], count: int) -> bool:
-    """Decide whether the grid has enough frames in a part to take ``count`` of by content; else they are even."""
+    """True if a part of the grid has enough frames to choose ``count`` by content; otherwise frames are even."""
     inside = int(np.searchsorted(grid, bounds[1], side="right") - np.searchsorted(grid, bounds[0]))
     return count > 1 and inside >= CHOICE * count
 

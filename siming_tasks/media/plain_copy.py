@@ -1,9 +1,9 @@
-"""Plain copies of recordings: coded pictures, and sound where it is kept, packet by packet; nothing else travels.
+"""Plain copies of recordings: coded pictures, and sound if it is kept, packet by packet, and nothing else.
 
 Cameras, phones and editors write places, dates, names and devices into a file: as tags of the container and of its
 streams, as further streams (subtitles, telemetry, covers), as chapters and attachments, in boxes that no reader knows,
-and beside each picture (supplemental information, SEI). A copy has none of it by construction: it is written anew from
-the packets of one or two streams. A file that this package wrote comes out as the same bytes.
+and next to each picture (supplemental information, SEI). A copy has none of this by construction: it is rebuilt from
+the packets of one or two streams. A file that this package wrote is copied to the same bytes.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 SLICES, SETS = (1, 5), (7, 8)
 """Kinds of H.264 units that travel: slices of pictures; and parameter sets, once, in the head of the file. Not
-supplemental information (SEI), delimiters, filler and private kinds, nor what stands behind the syntax of a set."""
+supplemental information (SEI), delimiters, filler and private kinds, nor what follows the syntax of a set."""
 TEXT = re.compile(rb"(?:[ -~]|[\xe4-\xe9][\x80-\xbf]{2}){20,}\x80?\0*$")
 """Writing behind a slice. Its coded end cannot be found without decoding it, and chance writes as much once in 10^8."""
 SEI, USER_DATA = {"h264": (6,), "hevc": (39, 40)}, 5
 """Numbers of the units with supplemental information by codec; number of user data without a registered owner in it."""
 ENCODERS = (b"x264 - core", b"x265 (build")
-"""How the notes of two encoders about their settings go on after the 16 bytes that say whose they are."""
+"""Beginnings of two encoders' notes about their settings, after the 16 bytes that identify the encoder."""
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000)
 """Samples per second that AAC has; other sound is resampled."""
-_BUILD = "`siming data build` writes it as it can be handed on."
+_BUILD = "Convert it with `siming data build`."
 
 
 def sound_rate(track: AudioStream) -> int:
@@ -57,12 +57,12 @@ def options_for(sound: AudioStream | None) -> dict[str, str]:
 
 
 def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
-    """Write an ``.mp4`` of H.264 pictures anew, without anything that is neither picture nor sound (atomic).
+    """Write an ``.mp4`` of H.264 pictures again, without anything that is neither picture nor sound (atomic).
 
     Args:
         source: the recording; where its sound stays behind also a ``.mov`` or ``.m4v``.
         target: the ``.mp4`` to write.
-        sound: whether its first sound track travels: what players play of it, and the packet before.
+        sound: keep the part of the first sound track that players play, and the packet before.
 
     Raises:
         MediaError: it is coded otherwise, or readers differ about which pictures it has, so that its packets alone
@@ -79,12 +79,12 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
         into_mp4 = not sound and target.suffix.lower() == ".mp4"  # other sound than AAC may be in a .mov
         timeline = read_timeline(source, STATES_LENGTH if into_mp4 else (".mp4",))
         if stream.codec_context.name != "h264" or not unit_lengths(stream) or not timeline.standard:
-            raise MediaError(f"{source}: may carry more than pictures, which cannot be left out of it. {_BUILD}")
+            raise MediaError(f"{source}: may contain more than pictures, which cannot be removed. {_BUILD}")
         with open_video(source) as (again, first), suppress(av.error.FFmpegError):
             for picture in islice(again.decode(first), 1):
                 held: Any = picture.side_data
                 if any(data.type.name == "ICC_PROFILE" for data in held):  # it names device and date
-                    raise MediaError(f"{source}: has a colour profile, which cannot be left out of a copy. {_BUILD}")
+                    raise MediaError(f"{source}: has a colour profile, which cannot be removed. {_BUILD}")
         kept: dict[Any, Any] = {}
         for each in (stream, heard) if heard else (stream,):
             kept[each] = output.add_stream_from_template(each)
@@ -112,11 +112,11 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
                     part.stream = kept[track]
                     output.mux(part)
         except (av.error.FFmpegError, ValueError) as error:
-            raise MediaError(f"{source}: may carry more than pictures and sound ({error}). {_BUILD}") from None
+            raise MediaError(f"{source}: may contain more than pictures and sound ({error}). {_BUILD}") from None
     written = read_timeline(target)
     if not np.array_equal(written.times, timeline.times) or not written.standard:
         target.unlink()
-        raise MediaError(f"{source}: a copy of its packets has other times. {_BUILD}")
+        raise MediaError(f"{source}: a copy of its packets has different times. {_BUILD}")
 
 
 def _slices_of(packet: Packet) -> Packet:
@@ -158,7 +158,7 @@ def units(packet: bytes, size: int) -> Iterator[bytes]:
 def has_user_data(path: Path) -> bool:
     """True if the pictures of an H.264 or HEVC file carry user data other than an encoder's note about its settings.
 
-    Packets are looked at, not pictures: decoded ones would keep what stands beside them in memory.
+    Packets are read, not pictures: decoded ones would keep their side data in memory.
     """
     with open_video(path) as (container, stream):
         size, kinds = unit_lengths(stream), SEI.get(stream.codec_context.name, ())

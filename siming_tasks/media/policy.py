@@ -94,12 +94,12 @@ class Policy:
         ``task``: what it is to be asked, if that is known.
 
         Raises:
-            OptionsError: the backend cannot see or hear what is wanted, or would be shown something else.
+            OptionsError: the backend cannot take the requested pictures or sound, or would be shown something else.
         """
         mode = backend.mode(self.mode, modality)
         if not mode.sampled and self.sampler != UNIFORM:
             raise OptionsError(
-                f"SIMING_SAMPLER={self.sampler}: {backend.name} is given the file and takes frames of it by itself. "
+                f"SIMING_SAMPLER={self.sampler}: {backend.name} gets the file and samples its own frames. "
                 "Unset SIMING_SAMPLER, or set SIMING_MEDIA=proxy."
             )
         if task is None:
@@ -107,13 +107,13 @@ class Policy:
         if task.modality.sound and not backend.hears:
             raise OptionsError(
                 f"{backend.name} of lmms-eval 0.7.3 {backend.deaf or 'takes no sound'} ({see('models')}). Leave "
-                f"{task.task_name} out: without the sound its replies would be about something else."
+                f"{task.task_name} out: without sound its replies would answer another question."
             )
         if backend.listens and (task.shows_media or not task.modality.sound):
-            raise OptionsError(f"{backend.name} hears and does not see: ask it siming_sound_audio_* alone.")
+            raise OptionsError(f"{backend.name} hears but does not see: use only siming_sound_audio_*.")
         if not task.shows_media and not (backend.blind or (task.modality.sound and backend.hears)):
             raise OptionsError(
-                f"{backend.name} of lmms-eval 0.7.3 cannot be asked without pictures or a video. Leave the tasks "
+                f"{backend.name} of lmms-eval 0.7.3 needs pictures or a video. Leave the tasks "
                 f"{task.task_name.removesuffix(task.base_task)}* out."
             )
         # only frames that we choose can be put in another order

@@ -26,7 +26,7 @@ from siming_tasks.options import Options
 
 @dataclass(frozen=True)
 class Job:
-    """Video and all that a run will show of it: the arguments of :func:`~siming_tasks.media.view`.
+    """Video and the parts that a run will show: the arguments of :func:`~siming_tasks.media.view`.
 
     ``mode`` says whether images are stored or .mp4 files written.
     """

@@ -33,7 +33,7 @@ ABLATION_RULES = "ablations/3"
 
 @dataclass(frozen=True)
 class Request:
-    """Part of a video (``span`` in seconds, None for all of it), how many frames to show of it, and the sampler.
+    """Part of a video (``span`` in seconds, None for all of it), its number of frames, and the sampler.
 
     ``sampler`` is ``uniform`` or ``motion`` (:mod:`siming_tasks.media.motion`).
     """
@@ -112,7 +112,7 @@ class View:
     def to_send(self, *, decode: bool = True) -> tuple[list[Image.Image], SentImages]:
         """Read the images for a model or a service; returns them and where they note how they were encoded.
 
-        ``decode``: now; False leaves it to whoever looks at their pixels, for backends that never look.
+        ``decode``: True decodes now; False decodes when pixels are first read, for backends that only need the files.
         """
         sent = SentImages(len(self.indices))
         return self.store.images(self.indices, sent, decode=decode), sent
@@ -125,7 +125,7 @@ class View:
         return [self.store.digest, list(self.indices), times, size, QUALITY, pixels()]
 
     def info(self) -> dict[str, Any]:
-        """Describe what was shown, as small JSON for the record of the request.
+        """Describe the media of a request, as small JSON for its record.
 
         Frames are listed one by one (``indices``) or, where they are consecutive, as ``range``: first and last. A file
         is read by the backend: the frames are then those of the file, their number is ``file_frames`` and their rate
@@ -170,7 +170,7 @@ def view(
 
     Args:
         path: the video file.
-        digest: a name for its content if one is known; else its SHA-256 is computed (once).
+        digest: a name for its content if one is known; otherwise its SHA-256 is computed (once).
         span: ``(start, end)`` in seconds, or None for the whole video.
         frames: how many frames; where the mode does not sample, the backend's reader decides instead.
         mode: form in which they are shown, or its name: ``frames``, ``video`` or ``proxy``.
@@ -179,7 +179,8 @@ def view(
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
         also: gives further requests on the same video, whose frames are stored too if something must be decoded.
         sampler: ``uniform``, or ``motion``, which looks at the whole video first, once.
-        plain: show no file that may hold more than pictures: a copy of the recording instead of the recording itself.
+        plain: show no file that may contain more than pictures: a copy of the recording instead of the recording
+            itself.
         made: decode the frames, and make the file of a mode that shows one; False: say only which and when.
 
     Raises:

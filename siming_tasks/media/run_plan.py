@@ -58,7 +58,7 @@ class ExamFacts:
         """Find the frames that a request shows, and how many of them a second.
 
         Raises:
-            MediaError: the span lies beyond the video; names it.
+            MediaError: the span is beyond the end of the video; names it.
         """
         try:
             indices = request.indices(self.timeline)  # the sampler motion takes as many, others
@@ -147,7 +147,7 @@ def plan_run(
         prices: per million tokens of input and of output.
 
     Raises:
-        MediaError: a step's span lies beyond its video.
+        MediaError: a step's span is beyond the end of its video.
     """
     questions: dict[str, list[_Question]] = {name: [] for name in settings}
     stored, disk = 0, 0.0

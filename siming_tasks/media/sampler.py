@@ -45,16 +45,16 @@ def sample_indices(n_frames: int, frames: int, span: tuple[int, int] | None = No
     """
     first, last = (0, n_frames - 1) if span is None else span
     if frames < 1:
-        raise ValueError(f"{frames} frames show nothing; ask for at least 1")
+        raise ValueError(f"frames={frames}; ask for at least 1")
     if not 0 <= first <= last < n_frames:
-        raise ValueError(f"frames {first}..{last} do not lie inside 0..{n_frames - 1}")
+        raise ValueError(f"frames {first}..{last} are not within 0..{n_frames - 1}")
     return np.linspace(first, last, min(frames, last - first + 1), dtype=np.int64)
 
 
 def frame_range(times: NDArray[np.float64], start: float, end: float) -> tuple[int, int]:
     """Find the first and last frame of the span ``[start, end)``: those that begin in it, so that spans share none.
 
-    A span too short to hold the beginning of a frame is the one frame on screen at ``start``.
+    A span too short to contain the beginning of a frame is the one frame on screen at ``start``.
 
     ``times`` are those of every frame in seconds from second 0, ascending; ``start`` and ``end`` are seconds too.
 

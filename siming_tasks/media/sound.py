@@ -1,6 +1,6 @@
-"""Sound of a video: decoded once to 16 kHz mono beside the frames, cut with clips, sent as WAV or as samples.
+"""Sound of a video: decoded once to 16 kHz mono, stored with the frames, cut with clips, sent as WAV or as samples.
 
-Sample 0 is heard where a player starts; where the track begins later or has gaps, silence stands. It is
+Sample 0 is heard where a player starts; where the track begins later or has gaps, there is silence. It is
 resampled once, by FFmpeg, and never again: what a record states is what was sent.
 """
 
@@ -38,7 +38,7 @@ JITTER = 0.02
 """Seconds by which stated times of continuous sound may be off; more is a gap."""
 
 QUIET = 8
-"""Loudest sample of what is no sound at all (72 dB below the highest): microphones of quiet rooms are above it."""
+"""Loudest sample that counts as silence (72 dB below the highest): microphones in quiet rooms are above it."""
 
 _MOST_SECONDS = 6 * 3600
 """Longest track that is decoded; times beyond it are those of a damaged file."""
@@ -71,7 +71,7 @@ class Sound:
         return out.getvalue()
 
     def pieces(self, seconds: int) -> list[Sound]:
-        """The sound in pieces of at most so many seconds; 0: in one."""
+        """The sound in pieces of at most this many seconds; 0: in one piece."""
         step = seconds * RATE or len(self.samples) or 1
         return [Sound(self.samples[start : start + step]) for start in range(0, len(self.samples) or 1, step)]
 
@@ -144,7 +144,7 @@ def decode_sound(path: Path, zero: Fraction) -> Sound:
 def silences_of(path: Path, zero: Fraction, end: float, least: float = 2.0) -> list[tuple[float, float]]:
     """Start and end (s) of every stretch of at least ``least`` seconds without any sound, to a tenth of a second.
 
-    Of the seconds up to ``end``; the track is not held in memory. Arguments and errors as :func:`decode_sound`.
+    Of the seconds up to ``end``; the track is not kept in memory. Arguments and errors as :func:`decode_sound`.
     """
     tenth = RATE // 10
     loudest = np.zeros(int(end * 10), np.int32)
@@ -185,14 +185,14 @@ def _resampled(path: Path) -> Iterator[AudioFrame]:
     resampler = Resampler("mono", RATE)
     with open_video(path) as (container, _):
         if (track := sound_track(path, container)) is None:
-            raise MediaError(f"{path}: has no sound. Build the data set with --keep-audio, from videos that have some.")
+            raise MediaError(f"{path}: has no sound. Build the data set with --keep-audio, from videos with sound.")
         for packet in container.demux(track):
             try:
                 frames: Any = packet.decode()
             except av.error.FFmpegError as error:
                 at = float((packet.pts or 0) * (packet.time_base or 0))
                 what = f"its sound is damaged at {at:.2f} s ({error.strerror})."
-                fix = "Build the data set again: damaged sound becomes silence there, and is counted."
+                fix = "Build the data set again: damaged sound becomes silence, and is counted."
                 raise MediaError(f"{path}: {what} {fix}") from error
             for frame in frames:
                 yield from resampler.resample(frame)
@@ -200,7 +200,7 @@ def _resampled(path: Path) -> Iterator[AudioFrame]:
 
 
 class Resampler:
-    """FFmpeg's resampler to 16 bits, which begins anew where a recording changes its channels, rate or form.
+    """FFmpeg's resampler to 16 bits, which restarts where a recording changes its channels, rate or format.
 
     Sixteen bits, because channels are then mixed so that the sum fits: FFmpeg adds floating point without, and five
     channels at half of the highest level come out cut off.
@@ -252,7 +252,7 @@ def add_sound(video: Path, sound: Sound, out: Path, late: float = 0.0) -> None:
 def has_sound(path: Path, *, known: bool = True) -> bool:
     """Decide whether a video has a sound track (MediaError if it cannot be opened).
 
-    ``known``: one that no decoder knows, which nobody hears, is none.
+    ``known``: a track with an unknown codec does not count.
     """
     with open_video(path) as (container, _):
         return any(is_known(track) or not known for track in container.streams.audio[:1])

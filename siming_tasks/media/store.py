@@ -184,7 +184,7 @@ class FrameStore:
         return self.make_file(file, lambda: write_clip(self.source, self.timeline(), first, last, file))
 
     def plain(self) -> Path:
-        """Find or write a copy of the recording's pictures alone; what cannot be copied so is encoded anew.
+        """Find or write a copy of only the recording's pictures; pictures that cannot be copied are re-encoded.
 
         Raises:
             MediaError: a frame cannot be decoded.
@@ -224,7 +224,7 @@ class FrameStore:
             indices: frames.
             sent: for images that are to be sent: they know their files, and note here how they were encoded
                 (:class:`~siming_tasks.media.stored_image.StoredImage`).
-            decode: now, on several threads; False leaves it to whoever looks at their pixels.
+            decode: True decodes now, on several threads; False decodes when pixels are first read.
 
         Raises:
             MediaError: a frame cannot be decoded, or is evicted as fast as it is written.
@@ -242,11 +242,14 @@ class FrameStore:
             self.touch()
             with suppress(FileNotFoundError), ThreadPoolExecutor(READERS) as readers:
                 return list(readers.map(read, map(self.path, indices), range(len(indices))))
-        raise MediaError(f"{self.frames}: frames vanish as fast as they are written. Raise the limit of the cache.")
+        raise MediaError(
+            f"{self.frames}: frames are deleted as fast as they are written. Raise the "
+            "limit of the cache (SIMING_CACHE_GB)."
+        )
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the lock and sweep what a killed writer left; afterwards note what the folder holds, and evict others.
+        """Hold the lock and remove what a killed writer left; afterwards note the size of the folder, and evict others.
 
         Raises:
             MediaError: the cache cannot be written, or its disk is full.
@@ -271,12 +274,10 @@ class FrameStore:
 
     def _unwritable(self, error: OSError) -> MediaError:
         full = error.errno in DISK_FULL
-        way_out = "Free some space, or set SIMING_CACHE to a folder of another disk." if full else (
-            "Set SIMING_CACHE to a folder of your own."
+        way_out = "Free some space, or set SIMING_CACHE to a folder on another disk." if full else (
+            "Set SIMING_CACHE to a folder that you can write to."
         )  # fmt: skip
-        return MediaError(
-            f"{self.cache}: the cache cannot be written ({error.strerror}), and not all is in it yet. {way_out}"
-        )
+        return MediaError(f"{self.cache}: the cache cannot be written ({error.strerror}) and is incomplete. {way_out}")
 
     def touch(self) -> None:
         """Mark the video as used now; eviction takes the longest unused first."""
@@ -306,7 +307,7 @@ def lock_video(cache: Path, digest: str, timeout: float = -1) -> AbstractContext
 
 
 def evict(cache: Path, limit_gb: float, keep: str | None = None) -> list[str]:
-    """Remove the longest unused videos until the store holds at most ``limit_gb`` gigabytes; returns their digests.
+    """Remove the longest unused videos until the store has at most ``limit_gb`` gigabytes; returns their digests.
 
     A video that another process is filling is left alone, and so is ``keep``. What a process that was killed here had
     set aside is removed.

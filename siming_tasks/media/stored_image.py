@@ -1,4 +1,4 @@
-"""Stored frames as image objects that know their file: whoever encodes such an image gets the stored bytes.
+"""Stored frames as image objects that know their file: encoding such an image gives the stored bytes.
 
 lmms-eval's backends take image objects and encode them themselves: to PNG (seconds a request, six times the bytes), or
 to JPEG once more (a second loss). These objects are decoded only when somebody looks at their pixels.

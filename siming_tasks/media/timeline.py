@@ -83,8 +83,8 @@ def read_packets(
 ) -> Packets:
     """Read the packets of a file of which none was read yet (``packets``: those of its pictures, read by the caller).
 
-    Second 0 is the container's start, the earliest of its streams, as in players. Where sound alone lies before the
-    file's 0 it is what its decoder needs to begin, which nobody hears: second 0 is the file's 0 then.
+    Second 0 is the container's start, the earliest of its streams, as in players. Sound alone before the file's 0 is
+    what its decoder needs to start and is not played: second 0 is then the file's 0.
 
     Raises:
         MediaError: no picture, one without any time, or a clock that goes back or jumps: of several films in one file.
@@ -106,7 +106,7 @@ def read_packets(
         table[:, 0] = np.sort(np.where(stored == _NONE, shown, stored))
     inside = table[:, 5] != 0
     if not inside.any():
-        raise MediaError(f"{path}: holds no video frames.")
+        raise MediaError(f"{path}: contains no video frames.")
     pts, base = np.sort(table[inside, 0]), stream.time_base or Fraction(1, av.time_base)
     start, first = Fraction(container.start_time or 0, av.time_base), int(pts[0]) * base
     zero = min(first, max(start, Fraction(0)) if first >= 0 else start)
@@ -128,8 +128,8 @@ def _check_clock(path: Path, stored: NDArray[np.float64], shown: NDArray[np.floa
     """Refuse a film whose clock goes back, or jumps by hours (MediaError): it is several, or damaged."""
     if (back := np.flatnonzero(np.diff(stored) < 0)).size:
         at = f"from {stored[back[0]]:.2f} s to {stored[back[0] + 1]:.2f} s"
-        what = f"timestamps go backwards, {at}: recordings that were joined, or a clock that began anew."
-        raise MediaError(f"{path}: {what} Give each recording a file of its own, or join them by a video editor.")
+        what = f"timestamps go backwards, {at}: joined recordings, or a clock that restarted."
+        raise MediaError(f"{path}: {what} Save each recording as its own file, or join them with a video editor.")
     if (gap := np.flatnonzero(np.diff(shown) > MAX_GAP)).size:
         raise MediaError(f"{path}: its times jump from {shown[gap[0]]:.0f} s to {shown[gap[0] + 1]:.0f} s.")
 
@@ -221,12 +221,12 @@ def read_timeline(path: Path, plain: Sequence[str] = (".mp4",)) -> Timeline:
 def timeline_of(
     path: Path, container: InputContainer, stream: VideoStream, plain: Sequence[str] = (".mp4",)
 ) -> Timeline:
-    """:func:`read_timeline` of a file that is open already and of which no packet was read yet."""
+    """:func:`read_timeline` of an open file from which no packet has been read."""
     rate, stated, counted = stream.average_rate, stream.duration, stream.frames
     packets = read_packets(path, container, stream)
     table, time_base = packets.decodable, packets.time_base
     if not len(table):
-        raise MediaError(f"{path}: holds no video frames.")
+        raise MediaError(f"{path}: contains no video frames.")
     order = np.argsort(table[:, 0], kind="stable")
     pts = np.ascontiguousarray(table[order, 0])
     _check_order(path, pts, order, time_base)
@@ -253,4 +253,4 @@ def _check_order(path: Path, pts: NDArray[np.int64], order: NDArray[np.int64], t
         at = float((pts[repeated[0]] - pts[0]) * time_base)
         raise MediaError(f"{path}: two frames share the timestamp {at:.3f} s. {REENCODE}")
     if np.abs(order - np.arange(len(order))).max() > REORDER:
-        raise MediaError(f"{path}: its timestamps are in no order. {REENCODE}")
+        raise MediaError(f"{path}: its timestamps are out of order. {REENCODE}")

@@ -206,7 +206,7 @@ ERRORS: list[tuple[Spoil, str, str]] = [
 """What stops a run: ``open_dataset`` refuses it."""
 
 FOUND: list[tuple[Spoil, str, str, str]] = [
-    (hollow, "media-unreadable", "error", "holds no video frames"),
+    (hollow, "media-unreadable", "error", "contains no video frames"),
     (matroska, "media-form", "warning", "a matroska that is called .mp4"),
     (flip, "media-damaged", "error", "damaged"),
     (media(frames=60), "media-duration", "error", "lasts 6.00 s, but its row says 2 s"),

@@ -132,8 +132,8 @@ def test_a_full_disk_ends_in_one_sentence(videos: Any, tmp_path: Path, mode: str
     command = [sys.executable, "-c", FULL, str(videos.get("photo")), str(tmp_path), mode, "2000"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == (
-        f"{tmp_path}: the cache cannot be written (File too large), and not all is in it yet. "
-        "Free some space, or set SIMING_CACHE to a folder of another disk.\n"
+        f"{tmp_path}: the cache cannot be written (File too large) and is incomplete. "
+        "Free some space, or set SIMING_CACHE to a folder on another disk.\n"
     )
     assert hidden(tmp_path) == []
     subprocess.run([*command[:-1], "100000000"], check=True)
@@ -157,6 +157,6 @@ def test_a_warm_cache_is_read_without_the_right_to_write(videos: Any, public: Pa
             with pytest.raises(MediaError) as caught:
                 view(path, span=(0.0, 2.0), frames=5, mode=mode, cache=cache)
             assert str(caught.value) == (
-                f"{cache}: the cache cannot be written (Permission denied), and not all is in it yet. "
-                "Set SIMING_CACHE to a folder of your own."
+                f"{cache}: the cache cannot be written (Permission denied) and is incomplete. "
+                "Set SIMING_CACHE to a folder that you can write to."
             )

@@ -57,7 +57,7 @@ def test_playlists_open_no_other_file_and_ask_no_server(videos: Any, tmp_path: P
                 for there in (address, "secret.mp4", str(secret)):
                     path = tmp_path / name
                     path.write_text(text.replace("{there}", there))
-                    assert refusal(path).startswith(("is of no kind that is read here", "cannot be read (Invalid data"))
+                    assert refusal(path).startswith(("unsupported", "cannot be read (Invalid data"))
         server.setblocking(False)
         with pytest.raises(BlockingIOError):
             server.accept()
@@ -78,9 +78,9 @@ def test_a_name_is_never_an_address(videos: Any, tmp_path: Path, monkeypatch: py
 def test_what_is_no_video_file_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.mp4")
     Image.new("RGB", (64, 48)).save(tmp_path / "still.mp4", format="PNG")
-    assert refusal(tmp_path / "pipe.mp4") == refusal(tmp_path) == "is no file."
+    assert refusal(tmp_path / "pipe.mp4") == refusal(tmp_path) == "not a file."
     assert refusal(tmp_path / "none.mp4") == "no such file."
-    assert refusal(tmp_path / "still.mp4").startswith("is of no kind that is read here (a playlist")
+    assert refusal(tmp_path / "still.mp4").startswith("unsupported (a playlist")
 
 
 def test_no_other_module_opens_a_video_to_read_it() -> None:
@@ -166,11 +166,13 @@ def test_a_file_of_many_streams_is_refused(videos: Any, tmp_path: Path, suffix: 
         if number == MOST_STREAMS:
             assert n_streams(path) == number
         else:
-            assert refusal(path).startswith("holds more than 16 streams. Keep picture and sound alone: ffmpeg")
+            assert refusal(path).startswith("has more than 16 streams. Keep only picture and sound: ffmpeg")
 
 
 def test_sound_with_a_cover_picture_holds_no_video(videos: Any, tmp_path: Path) -> None:
-    assert refusal(several(tmp_path / "v.mp4", videos, [(SMALL, 1, COVER)])) == "holds no video but a cover picture."
+    assert refusal(several(tmp_path / "v.mp4", videos, [(SMALL, 1, COVER)])) == (
+        "contains no video except a cover picture."
+    )
 
 
 def test_streams_that_show_only_while_a_file_is_probed(tmp_path: Path) -> None:

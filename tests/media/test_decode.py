@@ -119,11 +119,11 @@ def interleaved(path: Path, videos: Any) -> None:
 
 FAULTY: list[tuple[str, Callable[[Path, Any], Any], str]] = [
     ("text.mp4", lambda path, videos: path.write_bytes(b"hello" * 100), "cannot be read (Invalid data"),
-    ("sound.mp4", sound_only, "holds no video."),
+    ("sound.mp4", sound_only, "contains no video."),
     ("cut.mp4", lambda path, videos: cut(path, videos, movflags="faststart"),
      "cut short or damaged: the last whole frame is at 0.9"),
     ("headless.mp4", cut, "cannot be read (Invalid data"),  # index at the end
-    ("empty.mp4", lambda path, videos: cut(path, videos, 0, movflags="faststart"), "holds no video frames."),
+    ("empty.mp4", lambda path, videos: cut(path, videos, 0, movflags="faststart"), "contains no video frames."),
     ("raw.h264", lambda path, videos: videos.make(path, 30), "has frames without timestamps. Make a clean copy"),
     ("twice.ts", lambda path, videos: path.write_bytes(2 * videos.get("ts").read_bytes()),
      "timestamps go backwards, from "),

@@ -48,7 +48,7 @@ def test_classes_that_take_several_images_are_shown_frames(takes: dict[str, Any]
 @pytest.mark.parametrize(
     ("takes", "wanted", "words"),
     [
-        ({"images": "one"}, "auto", "x cannot judge here: it looks at one picture a question and drops the others."),
+        ({"images": "one"}, "auto", "x cannot judge here: it uses one picture per question and drops the others."),
         ({"refused": "it sings"}, "frames", "x cannot judge here: it sings."),
         ({"images": "none", "video": True}, "frames", "SIMING_MEDIA=frames: x does not take several pictures. Unset"),
         ({"images": "several"}, "video", "SIMING_MEDIA=video: x cannot read a video file. Unset SIMING_MEDIA."),

@@ -116,6 +116,6 @@ def test_a_short_part_is_sampled_evenly_and_a_model_that_samples_is_refused(stil
     assert media.indices == plain.indices and media.info() == plain.info()
     assert not media.store.motion_file.exists()  # nor is the video looked at for it
     policy = Policy.of(Options(sampler="motion"))
-    with pytest.raises(OptionsError, match=r"SIMING_SAMPLER=motion: chat\.longvila is given the file .*MEDIA=pro"):
+    with pytest.raises(OptionsError, match=r"SIMING_SAMPLER=motion: chat\.longvila gets the file .*MEDIA=pro"):
         policy.mode_for(backends()["chat.longvila"])
     assert replace(policy, mode="proxy").mode_for(backends()["chat.longvila"]) is PROXY

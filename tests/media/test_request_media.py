@@ -102,6 +102,6 @@ def test_ablations_are_shown_as_a_proxy_and_no_video_is_refused_where_media_are_
     for name in (*SHOWN, "mismatched_video"):
         assert policy.mode_for(reader, task=TASKS[f"ablation_{name}_full_score"]) is PROXY
     no_video = TASKS["ablation_no_video_full_score"]
-    with pytest.raises(OptionsError, match=r"longvila .* cannot be asked without .* siming_ablation_no_video_\* out"):
+    with pytest.raises(OptionsError, match=r"longvila .* needs pictures .* siming_ablation_no_video_\* out"):
         policy.mode_for(reader, task=no_video)
     assert policy.mode_for(backends()["chat.openai"], task=no_video) is FRAMES

@@ -24,7 +24,7 @@ def test_frames_equal_those_worked_out_by_hand() -> None:
     assert sample_indices(10, 3, span=(9, 9)).tolist() == [9] and sample_indices(1, 16).tolist() == [0]
     # Exact arithmetic gives 51 here; every reader that calls np.linspace takes 50, and so do we.
     assert Fraction(21 * 119, 49) == 51 and sample_indices(120, 50)[21] == 50
-    with pytest.raises(ValueError, match=r"frames 5\.\.10 do not lie inside 0\.\.9"):
+    with pytest.raises(ValueError, match=r"frames 5\.\.10 are not within 0\.\.9"):
         sample_indices(10, 4, span=(5, 10))
     with pytest.raises(ValueError, match="0 frames show nothing"):
         sample_indices(10, 0)

@@ -95,7 +95,7 @@ def test_images_are_the_callers_own_and_lost_frames_are_decoded_again(
     assert numbers(videos, media.images()) == [0, 29, 59]
     evict(tmp_path, 0.0)
     monkeypatch.setattr(FrameStore, "_write", lambda *args: 0)
-    with pytest.raises(MediaError, match=r"vanish as fast as they are written\. Raise the limit of the cache\."):
+    with pytest.raises(MediaError, match=r"are deleted as fast as they are written\. Raise the limit of the cache"):
         media.images()
 
 

@@ -97,7 +97,7 @@ def test_a_video_file_is_allowed_where_it_is_handed_on_unconverted() -> None:
 def test_the_command_refuses_with_one_message_and_exit_code_1(host: Callable[..., Any], short_demo: Path) -> None:
     run = host("--model", "fuyu", "--tasks", "siming_clip_score", "--limit", "1", data=short_demo)
     assert run.code == 1 and "Traceback" not in run.output and not list(run.folder.rglob("*.json"))
-    assert "siming-tasks: --model fuyu cannot judge here: it looks at one picture a question" in run.output
+    assert "siming-tasks: --model fuyu cannot judge here: it uses one picture per question" in run.output
 
 
 @pytest.mark.host
