@@ -37,7 +37,7 @@ PATTERNS: dict[str, tuple[str, str]] = {
     r"\b(?:not|was|were) looked at\b": ("not checked", "Not looked at: faces"),
     rf"{_NO_SHARE}\bof (?:it|them)(?=[.,;:)]|$)|(?:^|, |\band |\bor )of which\b": (
         "use a verb, or 'whose'", "what it made of it."),
-    rf"\b(?:an?|one|two|three|four|\d+) (?:\w+ )?(?!(?:{_OTHER})\b)\w+ an? (?:{_UNITS})\b": (
+    rf"\b(?:an?|one|two|three|four|(?<![.\d])\d+) (?:\w+ )?(?!(?:{_OTHER})\b)\w+ an? (?:{_UNITS})\b": (
         "per, for each", "a row a judgment"),
     r"\bopens? from disk\b|\bfrom disk:": ("opens without a server", "The page opens from disk."),
     r"\bin words\b": ("as text", "the verdict in words"),

@@ -1,9 +1,9 @@
 """The one place where this package touches lmms-eval: versions that were tested, names that are replaced or read.
 
 lmms-eval 0.7 has no entry point for tasks and no place for a task's own checks, so some of its functions are replaced:
-a few for good, by which we learn that a task of ours is chosen, and which hand everything else on as it came
-(:data:`DOORS`); the others while a task of ours runs (:data:`DURING_A_RUN`, :data:`OF_A_RUN`). Its behaviour is
-tested for each version of :data:`TESTED`; another one is refused.
+a few for good, which notice that one of our tasks is chosen and pass everything else through (:data:`DOORS`); the
+others while one of our tasks runs (:data:`DURING_A_RUN`, :data:`OF_A_RUN`). Its behaviour is tested for each version of
+:data:`TESTED`; another one is refused.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ DOORS: Mapping[str, Touch] = {
     "lmms_eval.evaluator:evaluate": Touch("the model object is known, however it was made", _CHECKS),
     "lmms_eval.api.model:lmms.__new__": Touch("models remember their arguments, for the key of a kept reply", _CACHE),
 }
-"""Functions that are replaced for good; without a task of ours they do what they always did."""
+"""Functions that are replaced for good; without one of our tasks they behave as before."""
 
 DURING_A_RUN: Mapping[str, Touch] = {
     FILELOCK_GUARD: Touch("filelock 4.3 and later lack filelock._api, which it imports", "lmms-eval declares filelock"),
@@ -81,7 +81,7 @@ DURING_A_RUN: Mapping[str, Touch] = {
     ),
     f"{_MODELS}.simple.video_llava:read_video": Touch("it gives by place what its reader takes by name", "it names it"),
 }
-"""Functions that are replaced while a task of ours runs."""
+"""Functions that are replaced while one of our tasks runs."""
 
 OF_A_RUN: Mapping[str, Touch] = {
     "model:generate_until": Touch("kept replies are found, and new ones kept as they come", _CACHE),
@@ -91,8 +91,8 @@ OF_A_RUN: Mapping[str, Touch] = {
     "module:reader": Touch(
         "an error of a reader of media is heard, which its class swallows", "a class that says what it could not read"
     ),
-    "module:log_usage": Touch("a count that is no whole number ends lmms-eval's sums", "counts are checked there"),
-    "module:tqdm": Touch("one progress bar is shown instead of one a call", "one reply a call"),
+    "module:log_usage": Touch("a count that is not a whole number breaks lmms-eval's sums", "counts are checked there"),
+    "module:tqdm": Touch("one progress bar is shown instead of one per call", "one reply per call"),
     "client:chat.completions.create": Touch("images get their media type, replies their schema", "the same two"),
     "client:models.generate_content": Touch("Gemini is given the schema of the reply", "an argument for schemas"),
     "client:send": Touch("what is sent to a service is entered in the ledger", "the usage of each answer"),
@@ -134,7 +134,7 @@ def refuse_untested(wanted: str) -> None:
     if version not in TESTED and wanted != "any":
         raise OptionsError(
             f"lmms-eval {version} was not tested with these tasks (tested: {', '.join(TESTED)}): "
-            f"pip install lmms-eval=={TESTED[-1]}, or set SIMING_LMMS_EVAL=any and look at what it does."
+            f"pip install lmms-eval=={TESTED[-1]}, or set SIMING_LMMS_EVAL=any and check the results."
         )
 
 
@@ -175,7 +175,7 @@ def swapped(name: str, owner: Any, value: Any, attribute: str = "") -> Iterator[
 
 
 def shields() -> Mapping[str, Wrap]:
-    """Replacements without which lmms-eval cannot run beside the libraries that are installed."""
+    """Replacements without which lmms-eval cannot run with the installed libraries."""
     return {} if importlib.util.find_spec("filelock._api") else {FILELOCK_GUARD: lambda enable: None}
 
 

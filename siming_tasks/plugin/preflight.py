@@ -58,7 +58,7 @@ def check_names(asked: Iterable[Any], matched: Iterable[Any], known: Iterable[st
 
 
 def is_siming_task(task: Any) -> bool:
-    """Test whether a task (or group) is one of ours, or a user's variant of one.
+    """Test whether a task (or group) belongs to this package, or is a user's variant of one.
 
     Names that only begin like ours are somebody else's; a variant has the facts of our metadata.
 
@@ -118,7 +118,7 @@ def plan(options: Options, names: Iterable[Any], arguments: RunArguments | None 
 
     Args:
         options: of the run.
-        names: of tasks and groups; those of others, and what is no name, are ignored.
+        names: of tasks and groups; other tasks, and values that are not names, are ignored.
         arguments: of the run; None while they are not known.
 
     Raises:
@@ -129,7 +129,7 @@ def plan(options: Options, names: Iterable[Any], arguments: RunArguments | None 
     sets = sorted({found for name in chosen if (found := set_of_group(name))})
     if len(sets) > 1:
         found = ", ".join(sets)
-        raise OptionsError(f"--tasks of several sets ({found}): a run is about one. Run them one by one.")
+        raise OptionsError(f"--tasks of several sets ({found}): a run covers one set. Run them one by one.")
     if sets and not options.data:
         options = replace(options, data=sets[0])
     run = run_of(options)
@@ -162,7 +162,7 @@ def backend_with_arguments(backend: Backend, arguments: Mapping[str, Any]) -> Ba
     """Row of a class with these arguments: a file that is handed on is not converted wrongly; some switch sound off."""
     handed_on = str(arguments.get("pass_video_url", "")).lower() in ("true", "1")
     if str(arguments.get("init_audio", "")).lower() in ("false", "0"):
-        backend = replace(backend, hears=None, deaf="was told not to hear (init_audio)")
+        backend = replace(backend, hears=None, deaf="has its sound turned off (init_audio)")
     return replace(backend, file=None) if handed_on and backend.file == "faulty" else backend
 
 
@@ -185,8 +185,8 @@ def check_run_arguments(arguments: RunArguments, options: Options, specs: Iterab
         _check_package(name, backend, need)
     if backend.needs_single_batches(mode) and arguments.batch_size > 1:
         raise OptionsError(
-            f"--batch_size {arguments.batch_size}: --model {name} answers only the first request of a batch, takes "
-            "the others for it, or ends there. Leave --batch_size out."
+            f"--batch_size {arguments.batch_size}: --model {name} answers only the first request of a batch, "
+            "confuses the others with it, or stops there. Leave --batch_size out."
         )
     if options.schema != "off":
         check_takes_schema(name, backend)
@@ -194,8 +194,8 @@ def check_run_arguments(arguments: RunArguments, options: Options, specs: Iterab
         _check_expert_detection(backend, arguments.model_arguments)
     if arguments.system_instruction:
         raise OptionsError(
-            "--system_instruction is never sent by lmms-eval 0.7.3. Leave it out; some models take system_prompt= in "
-            "--model_args."
+            "--system_instruction is never sent by lmms-eval 0.7.3. Leave it out; some models "
+            "accept system_prompt= in --model_args."
         )
     if arguments.apply_chat_template:
         raise OptionsError("--apply_chat_template does not work with tasks of pictures or videos. Leave it out.")
@@ -203,7 +203,7 @@ def check_run_arguments(arguments: RunArguments, options: Options, specs: Iterab
         raise OptionsError("--num_fewshot: these tasks have no examples to show. Leave it out.")
     if arguments.use_cache and options.replies.lower() != "off":
         raise OptionsError(
-            "--use_cache takes error messages and cut replies for answers, and the replies to these tasks are kept "
+            "--use_cache stores error messages and cut replies as answers; these tasks save replies "
             "without it. Leave it out, or set SIMING_REPLIES=off."
         )
     return mode
@@ -240,8 +240,9 @@ def _check_expert_detection(backend: Backend, arguments: Mapping[str, Any]) -> N
     if mixture != (re.search(backend.experts, path) is not None):
         actual, assumed = ("is a mixture of experts", "dense") if mixture else ("is dense", "a mixture of experts")
         raise OptionsError(
-            f"{path} {actual}, and lmms-eval 0.7.3 goes by the path and takes it for {assumed}: part of the weights "
-            "would stay random, without an error. Give a link to it as pretrained=, named like the originals (it takes "
+            f"{path} {actual}, but lmms-eval 0.7.3 decides by the path and loads it as {assumed}: part of "
+            "the weights would stay random, without an error. Give a link to it as pretrained=, named like the "
+            "originals (it takes "
             f"paths with {backend.experts!r} for a mixture)."
         )
 

@@ -59,7 +59,7 @@ def manifests() -> list[Any]:
     with _or_say(f"There is no {' and no '.join(MODELS)} (%s); other models are not affected."):
         manifest = host.fetch("lmms_eval.models.registry_v2:ModelManifest")
         found += [manifest(model_id=name, chat_class_path=path) for name, path in MODELS.items()]
-        with _or_say(f"`lmms-eval models` does not list {' and '.join(MODELS)} (%s); --model takes them all the same."):
+        with _or_say(f"`lmms-eval models` does not list {' and '.join(MODELS)} (%s), but --model accepts them."):
             host.fetch("lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS").update(MODELS)
     return found
 
@@ -187,8 +187,8 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
         planned = plan(run.options, tasks, arguments)
         if planned.added:
             logger.warning(
-                "siming-tasks: this %s was made without %s, which it would be given by its name. "
-                "Results may differ (%s).", type(lm).__name__, _listed(planned.added), see("models"),
+                "siming-tasks: this %s was made without %s, which it would get if it were made "
+                "by name. Results may differ (%s).", type(lm).__name__, _listed(planned.added), see("models"),
             )  # fmt: skip
         run = run.asking(backend, recipient, modality)
         with running(run), threads_inherit(), replies_kept(lm), stored_images_sent(lm, backend):
@@ -221,7 +221,7 @@ def _one_message(command_line: bool) -> Iterator[None]:
         if isinstance(error, SimingError):
             raise SystemExit(f"siming-tasks: {error}") from None
         traceback.print_exc()
-        raise SystemExit("siming-tasks: the run ended with the error above; kept replies stay kept.") from None
+        raise SystemExit("siming-tasks: the run ended with the error above; saved replies are kept.") from None
 
 
 def _our_tasks(task_dict: Mapping[Any, Any]) -> dict[str, Any]:

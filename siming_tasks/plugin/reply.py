@@ -1,8 +1,7 @@
 """Reply on its way back to lmms-eval, and the request that it answers.
 
-lmms-eval hands the objects that ``generate_until`` returns on to ``process_results``. So what was shown and what it
-cost come back with the reply, and a reply of which nothing is known (of lmms-eval's own cache, or one that a filter
-has written anew) is plain text.
+lmms-eval hands the objects that ``generate_until`` returns on to ``process_results``. So the reply carries its input
+and its cost. A reply without such facts (from lmms-eval's own cache, or rewritten by a filter) is plain text.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from siming_tasks.media import SentImages
 from siming_tasks.plugin.run_context import RunContext, running
 
 NOT_KNOWN: Mapping[str, Any] = {"mode": UNKNOWN_MODE}
-"""Media of a reply of which nobody knows what was shown for it."""
+"""Media of a reply whose input is not recorded."""
 
 
 class Reply(str):
-    """Text of a reply with what is known of it; it is pickled as plain text.
+    """Text of a reply with the facts about it; it is pickled as plain text.
 
     Attributes:
         media: facts about what the model was shown.
@@ -45,7 +44,7 @@ class Reply(str):
         return reply
 
     def strip(self, chars: str | None = None) -> str:
-        """Text without white space around it, of which the same is known: lmms-eval strips every reply."""
+        """Text without white space around it, with the same facts: lmms-eval strips every reply."""
         text = super().strip(chars)
         return text if chars is not None else Reply.of(text, self.media, self.usage, self.parsed)
 
@@ -83,7 +82,7 @@ class AskedRequest:
     sent: SentImages | None = None
 
     def media(self) -> dict[str, Any]:
-        """Facts about what was shown, as far as it is known."""
+        """Facts about the input, as far as they are known."""
         return {**(self.facts or NOT_KNOWN), **(self.sent.facts() if self.sent else {})}
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""JSON schemas of replies on their way to a service or an engine that holds its model to them (``SIMING_SCHEMA``).
+"""JSON schemas of replies on their way to a service or an engine that enforces them (``SIMING_SCHEMA``).
 
 lmms-eval 0.7.3 has no argument for one, and its classes build requests out of the generation arguments that they know.
 So the schema of a request is added where the class hands the request on: to the call of its service's client, or to the
@@ -23,7 +23,7 @@ from siming_tasks.plugin.reply import ASKED
 Schema = Mapping[str, Any]
 
 SCHEMA_ARGUMENT = "siming_reply_schema"
-"""Generation argument that holds the schema of a request to vLLM's classes, which hand it to their own
+"""Generation argument that carries the schema of a request to vLLM's classes, which hand it to their own
 ``_build_sampling_params_dict``; nothing of this name reaches vLLM."""
 
 
@@ -87,7 +87,7 @@ def _gemini_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str,
 
 
 def vllm_structured_output(schema: Schema) -> dict[str, Any]:
-    """Argument of vLLM's ``SamplingParams`` that holds a model to a schema.
+    """Argument of vLLM's ``SamplingParams`` that makes a model follow a schema.
 
     That is ``structured_outputs`` since version 0.11, ``guided_decoding`` before
     (https://docs.vllm.ai/en/stable/features/structured_outputs.html).

@@ -1,7 +1,7 @@
 """Run: what is asked, shown and scored, as a function of the options and the data set.
 
 lmms-eval calls plain functions, which look the run up (:func:`current_run`): the one that a block of
-:func:`running` is about, else that of the environment. Nothing is reset, and nothing is remembered beside it.
+:func:`running` is about, else that of the environment. Nothing is reset, and nothing else is remembered.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RunContext:
         backend: row of the model's class; of an unknown one, which gets frames, while no model is asked.
         recipient: address that the model sends requests to.
         modality: the model's argument of this name.
-        named: the model was given by its name, so that its arguments are all that was said of it.
+        named: the model was given by its name, so that its arguments describe it completely.
         verified: a test runs the class of the model, or the canary has passed with it.
     """
 
@@ -85,7 +85,7 @@ class RunContext:
     def media_mode(self, table: Mapping[str, Any] | None = None, setting: TaskSpec | None = None) -> MediaMode:
         """Mode in which the model gets its media: ``SIMING_MEDIA``, else ``media`` of a task file, else its default.
 
-        ``table`` holds the settings of a task file for the model. An ablation's file is a proxy.
+        ``table`` contains the settings of a task file for the model. An ablation's file is a proxy.
 
         Raises:
             OptionsError: the model cannot see media of this mode.
@@ -138,11 +138,11 @@ class RunContext:
         """
         digests = sorted({item["dataset"] for item in items})
         if len(digests) != 1:
-            raise DataError(f"One table cannot hold replies about several data sets ({', '.join(digests)}).")
+            raise DataError(f"One table cannot cover replies about several data sets ({', '.join(digests)}).")
         if not self.dataset.digest.startswith(digests[0]):
             raise DataError(
                 f"Replies about dataset {digests[0]} cannot be scored with {self.dataset.root}, which is "
-                f"{self.dataset.digest[:12]}. Leave the data alone while a run goes on; score its logs with "
+                f"{self.dataset.digest[:12]}. Do not change the data during a run; score its logs with "
                 "`siming score`."
             )
         return _rows(self, json.dumps(items, sort_keys=True))

@@ -1,6 +1,6 @@
 """Files of a run are read back when they are saved; a run whose files are not whole ends with an error.
 
-When lmms-eval 0.7.3 cannot write a file (a full disk), it says so in one line of its log, prints the table all the same
+When lmms-eval 0.7.3 cannot write a file (a full disk), it writes one line to its log, prints the table all the same
 and exits 0; a file may end in the middle. Here what is not whole gets another name, which nothing reads, and such a run
 ends with one message and exit code 1. lmms-eval names files by the second and appends to those that are there: of runs
 that begin in one second in one folder (shards), the later ones take the next free second.
@@ -78,7 +78,7 @@ SAVERS: Mapping[str, Wrap] = {
     "lmms_eval.loggers:EvaluationTracker.save_results_aggregated": _save_results,
     "lmms_eval.loggers:EvaluationTracker.save_results_samples": _save_samples,
 }
-"""Replacements of lmms-eval's two savers, of which the first is always called before the other."""
+"""Replacements of lmms-eval's two savers; the first is always called before the other."""
 
 
 def _folder(tracker: Any) -> Path | None:
@@ -133,9 +133,9 @@ def _end_if_incomplete(run: _SavedRun) -> None:
     names = ", ".join(str(path) for path in run.incomplete)
     folder = next(path for path in (run.incomplete[0], *run.incomplete[0].absolute().parents) if path.is_dir())
     raise SystemExit(
-        f"siming-tasks: this run is NOT SAVED as a whole. Missing, or cut short and renamed to *{PARTIAL}: {names}. "
-        f"{shutil.disk_usage(folder).free / 1e6:,.0f} MB are free there; make room or give another --output_path, and "
-        "run again: replies that were kept are not asked for again."
+        f"siming-tasks: this run is NOT SAVED completely. Missing, or cut short and renamed to *{PARTIAL}: {names}. "
+        f"{shutil.disk_usage(folder).free / 1e6:,.0f} MB are free there; free some space or give another "
+        "--output_path, and run again: kept replies are not requested again."
     )
 
 
@@ -145,8 +145,8 @@ _NEXT: dict[str, list[str]] = {"report": [], "board submit": [], "": []}
 """Quoted folders of this process's runs by the command that is to be typed next; "": replies were not saved."""
 
 _MEANING = (
-    "In the table, plcc, srcc, qwk and mcc are agreement with the raters' consensus: 1 is perfect, a judge that does "
-    "not look is near 0; +- is the standard error."
+    "In the table, `plcc`, `srcc`, `qwk` and `mcc` are agreement with the raters' consensus: 1 is perfect, no-video "
+    "baselines are near 0; ± is the standard error."
 )
 
 
@@ -162,7 +162,7 @@ def next_step() -> str:
     commands = [f"Next: siming {command} {' '.join(dict.fromkeys(folders))}"
                 for command, folders in _NEXT.items() if command and folders]  # fmt: skip
     return " ".join(commands) or (
-        "Nothing but the table can be made of this run, since its replies are not in files. "
+        "Only the table is available for this run, because its replies were not saved to files. "
         "Add --output_path results --log_samples; then: siming report results"
     )
 

@@ -39,7 +39,7 @@ def test_a_class_that_cannot_judge_is_refused_by_name() -> None:
         (SEVERAL, {"system_instruction": "Be kind."}, "^--system_instruction is never sent"),
         (SEVERAL, {"apply_chat_template": True}, "^--apply_chat_template does not work"),
         (SEVERAL, {"num_fewshot": 2}, "^--num_fewshot: these tasks have no examples"),
-        (SEVERAL, {"use_cache": "folder"}, "^--use_cache takes error messages and cut replies for answers"),
+        (SEVERAL, {"use_cache": "folder"}, "^--use_cache stores error messages and cut replies as answers"),
         (SEVERAL | {"batch": "one"}, {"batch_size": 2}, "^--batch_size 2: "),
         (SEVERAL, {"batch_size": 2}, ""),
         (READER, {"media": "video"}, "^--model it needs no-such-package, and it is not installed: pip i"),

@@ -54,7 +54,7 @@ def test_a_full_disk_is_reported_as_an_error(
         "siming_full_error.jsonl", "siming_full_score.jsonl",
     ]  # fmt: skip
     last = run.output.rpartition("siming-tasks: ")[2]
-    assert "NOT SAVED as a whole" in last and "siming_clip_score.jsonl" in last and "siming_full" not in last
+    assert "NOT SAVED completely" in last and "siming_clip_score.jsonl" in last and "siming_full" not in last
     assert "MB are free there" in last and "Traceback" not in run.output
 
 
@@ -128,7 +128,7 @@ def test_what_is_not_whole_is_renamed_and_named_after_all_else_is_saved(
     with files_end_at(20_000), pytest.raises(SystemExit) if cut else nullcontext() as caught:
         save(tracker, *(logs or "a"), logs=logs, padding="x" * padding)
     if cut:
-        assert str(caught.value).startswith("siming-tasks: this run is NOT SAVED as a whole.")
+        assert str(caught.value).startswith("siming-tasks: this run is NOT SAVED completely.")
         assert f"{tmp_path / 'model' / DATE}_{cut[0]}. " in str(caught.value)
     assert files(tmp_path) == left.split()
 

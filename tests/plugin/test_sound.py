@@ -96,7 +96,7 @@ def test_what_arrives_is_what_the_record_states(
         ("chat.longvila", False, "ablation_no_video_clip_score", "needs pictures or a video"),
         ("simple.qwen2_audio", False, "sound_video_audio_clip_score", "hears but does not see"),
         ("chat.async_openai", True, "sound_audio_clip_score", "have none (sim001"),
-        ("chat.async_openai", True, "sound_video_transcript_full_error", "State `transcript` in their rows"),
+        ("chat.async_openai", True, "sound_video_transcript_full_error", "Add `transcript` to their rows"),
     ],
 )
 def test_a_class_that_does_not_hear_and_data_without_sound_are_refused_by_name(

@@ -100,7 +100,7 @@ def _of_file(path: Path, frames: int) -> Sight:
 
 
 def load(path: Path = WEIGHTS) -> tuple[dict[str, torch.Tensor], dict[str, Any], str]:
-    """The tensors by name, the facts that were stored with them, and their SHA-256, which the file beside them states.
+    """The tensors by name, the facts that were stored with them, and their SHA-256, as the file next to them states it.
 
     Raises:
         DataError: the file is missing, or is not the one that belongs here.
@@ -159,9 +159,9 @@ class Watcher:
         """Refuse prompts of which none asks about a step that it was trained for (DataError): it would say nothing."""
         asked = dict(step for text in prompts for step in question([{"content": text}]).steps.items())
         if asked and not any(self._top.get(step) == top for step, top in asked.items()):
-            what = f"knows none of the {len(asked)} steps that are asked ({', '.join(list(asked)[:3])}, ...)"
+            what = f"knows none of the {len(asked)} steps of the question ({', '.join(list(asked)[:3])}, ...)"
             raise DataError(
-                f"siming_nano {what}: it was trained for {len(self._top)} of the default rubric. Take another model."
+                f"siming_nano {what}: it was trained for {len(self._top)} of the default rubric. Use another model."
             )
 
     def replies(self, conversations: Sequence[Messages]) -> list[str]:

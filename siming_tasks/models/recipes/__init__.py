@@ -21,7 +21,7 @@ BASE64 = 4 / 3
 """Characters a byte."""
 
 OVERHEAD = 100_000
-"""Bytes of a request that are no image: the prompt, the times, names of fields."""
+"""Bytes of a request other than images: the prompt, the times, names of fields."""
 
 
 @pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
@@ -41,9 +41,9 @@ class Recipe:
         frames: of a full video, where the paper's table does not say.
         server: command that serves it, for backends that ask a server.
         context: tokens that the server must allow.
-        memory: what the weights need, in words.
+        memory: memory that the weights need, as text.
         licence: and gate.
-        service: entry of :func:`services` whose limits hold.
+        service: entry of :func:`services` whose limits apply.
         retired: since when, or from when on, the service does not answer (any more).
         undone: why the command cannot be run without the model itself; empty if it was run.
     """
@@ -107,7 +107,7 @@ class Service:
     Attributes:
         title: of the service.
         checked: when the limits were looked up.
-        source: where, in words.
+        source: source of the limits, as text.
         request_mb: megabytes (10^6 bytes) of the whole request.
         images: number of images.
         image_mb: megabytes of one image; None: not stated.
@@ -128,7 +128,7 @@ class Service:
         """Reasons to refuse a request, with the number of images that would fit; empty if it is accepted."""
         reasons, largest, side = [], weight.largest * BASE64 / 1e6, self.side_above_20_images
         if weight.images > self.images:
-            reasons.append(f"{weight.images} images, and at most {self.images} are taken")
+            reasons.append(f"{weight.images} images; the limit is {self.images}")
         if weight.request > self.request_mb * 1e6:
             size = f"{weight.request / 1e6:.1f} MB, and at most {self.request_mb:g} MB are taken"
             reasons.append(f"{size}: {self.fitting(weight)} such images fit")
@@ -175,7 +175,7 @@ def recipe(name: str) -> Recipe:
     known = {letters(entry.paper): entry for entry in reversed(recipes().values()) if entry.paper}
     known |= {letters(key): entry for key, entry in recipes().items()}
     if letters(name) not in known:
-        raise OptionsError(f"There is no recipe {name!r}. There are {', '.join(recipes())}.")
+        raise OptionsError(f"There is no recipe {name!r}. The recipes are {', '.join(recipes())}.")
     return known[letters(name)]
 
 

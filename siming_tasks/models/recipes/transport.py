@@ -40,7 +40,7 @@ class Transport:
         """As it is with these arguments of the class.
 
         Raises:
-            OptionsError: one of them is no number, or a time-out that ends every request at once.
+            OptionsError: one of them is not a number, or a time-out would end every request at once.
         """
         changed: dict[str, Any] = {}
         if given.get("timeout") is not None:
@@ -63,7 +63,7 @@ def _number(name: str, value: Any) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise OptionsError(f"{name}={value}: it is no finite number.")
+        raise OptionsError(f"{name}={value}: it is not a finite number.")
     return number
 
 

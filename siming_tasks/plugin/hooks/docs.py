@@ -1,4 +1,4 @@
-"""Documents of each task, and the facts about the data set that stand in its configuration."""
+"""Documents of each task, and the facts about the data set in its configuration."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:
         reason, fix = "no step of any video is applicable", "Correct `applicable` in videos.jsonl."
     else:
         reason = "no applicable step has a span (`start` and `end`)"
-        fix = "Add spans, or run the other tasks alone (--tasks siming_full)."
+        fix = "Add spans, or run only the full-video tasks (--tasks siming_full)."
     raise DataError(f"{dataset.root}: nothing to ask in {names}: {reason}. {fix}")
 
 
@@ -49,10 +49,10 @@ def _refuse_lacking(need: str, dataset: Dataset, setting: TaskSpec) -> None:
     """Refuse a task that gives sound or a transcript where a video has none (DataError)."""
     if need == "sound":
         lacking = [video.video_id for video in dataset.videos if not has_sound(dataset.media_path(video))]
-        fix = "Build it from recordings with sound that a decoder knows, with --keep-audio (voices identify people)."
+        fix = "Build it with --keep-audio from recordings whose sound can be decoded (voices identify people)."
     else:
         lacking = [video.video_id for video in dataset.videos if transcript_of(video) is None]
-        fix = "State `transcript` in their rows; an empty list says that nothing is said."
+        fix = "Add `transcript` to their rows; an empty list means that nobody speaks."
     if lacking:
         names = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
         raise DataError(
@@ -87,7 +87,7 @@ def documents(setting: TaskSpec, run: RunContext) -> list[dict[str, str]]:
     questions = list(run.prompting_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of))
     if share := run.options.shard:
         if run.options.ask != "all":
-            raise OptionsError("Shards are made of whole exams: leave SIMING_ASK at all, or run without SIMING_SHARD.")
+            raise OptionsError("A shard consists of whole exams: set SIMING_ASK=all, or unset SIMING_SHARD.")
         count, questions = len(questions), questions[shard_slice(shard_of(share), len(questions))]
         if not questions:
             raise OptionsError(f"SIMING_SHARD={share} of the {count} requests of {setting.task_name} is empty.")

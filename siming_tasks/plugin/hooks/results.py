@@ -127,8 +127,8 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
     if not run.verified:
         result["media"]["verified"] = False
         logger.warning(
-            "%s: NOT VERIFIED: no test of siming-tasks runs this class of lmms-eval. Ask it once with `siming run plan "
-            "--canary --model ...`; when it has read what is shown, its runs no longer say so.", setting
+            "%s: NOT VERIFIED: no test of siming-tasks runs this class of lmms-eval. Check it once with "
+            "`siming run plan --canary --model ...`; if it passes, its runs are no longer marked.", setting
         )  # fmt: skip
     _warn_of_missing(setting, rows)
     return result
@@ -143,6 +143,6 @@ def _warn_of_missing(setting: str, rows: Rows) -> None:
     kind = "full points" if TASKS[setting].answer == "score" else '"correct"'
     values = ", ".join(f"{name} {value:.4f}" for name, value in ranked.items())
     logger.warning(
-        "%s: the table is of the %.1f %% of steps that were answered. Runs are ranked by values in which a missing "
-        "answer counts as %s: %s.", TASKS[setting].task_name, 100 * coverage, kind, values,
+        "%s: the table covers the %.1f %% of steps that were answered. Ranks "
+        "count a missing answer as %s: %s.", TASKS[setting].task_name, 100 * coverage, kind, values,
     )  # fmt: skip

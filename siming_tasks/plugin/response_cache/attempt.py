@@ -16,7 +16,7 @@ FAILED = f"{FAILURE_MARKER} by the model's class] "
 """Beginning of the reply of a request that failed, as lmms-eval's own classes write it: status ``request_failed``."""
 
 BROKEN = ("error", "abort", "aborted", "cancelled")
-"""Finish reasons with which a service or an engine says that it broke off: there is no reply, whatever text stands."""
+"""Finish reasons with which a service or an engine reports that it broke off: the text, if any, is not a reply."""
 
 FINISH_REASONS = {
     **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),

@@ -83,7 +83,10 @@ def _answer(run: RunContext, model: Any, instances: Sequence[Any], block: gate.B
             identity = identity_of(model)
         except UnidentifiedModel as reason:
             name = type(model).__name__
-            _log(f"replies are not kept: the answers of {name} may depend on something unknown: {reason}.", warn=True)
+            _log(
+                f"replies are not kept, because the answers of {name} may depend on something unknown: {reason}.",
+                warn=True,
+            )
     try:
         asking = _Asking(run, model, instances, identity, block)
     except SimingError as error:  # after an ordinary error lmms-eval exits 0
@@ -155,7 +158,7 @@ class _Asking:
         if self.store and not lies_over_processes(self.model):  # whose processes wait for each other in every batch
             rank, of = getattr(self.model, "rank", 0), getattr(self.model, "world_size", 1)
             name = f"shard{self.run.options.shard.replace('/', 'of')}-rank{rank}of{of}"
-            text = f"another run of this model is at work in {self.store.folder}; waiting until it has ended."
+            text = f"another run of this model is using {self.store.folder}; waiting until it ends."
             lock = self.store.only_one(name, functools.partial(_log, text, warn=True))
         with lock:
             self._take_kept()
@@ -177,13 +180,13 @@ class _Asking:
         if self.store and self.store.error:
             raise SystemExit(f"siming-tasks: {self.store.error}")
         if self.was_stopped:
-            kept = " Every answer that came is kept." if self.store else ""
+            kept = " All replies so far are kept." if self.store else ""
             raise SystemExit(
-                f"siming-tasks: stopped by {self.budget.reason} and run the same command again: it asks for the "
-                f"{len(self.requests.keys() - self.kept)} requests that are left.{kept}"
+                f"siming-tasks: stopped by {self.budget.reason} and run the same command again: it sends the "
+                f"{len(self.requests.keys() - self.kept)} remaining requests.{kept}"
             )
         if reached := self.budget.reached:  # by what was in flight
-            _log(f"everything was asked, and {reached}.", warn=True)
+            _log(f"all requests were sent, but {reached}.", warn=True)
         if self.store and missing:  # others may have asked the same meanwhile
             self.earlier = self.store.find(self.requests.keys())[1]
         return [self._output(request) for request in self.all]
@@ -221,11 +224,11 @@ class _Asking:
         since = f" (the oldest since {time.strftime('%Y-%m-%d %H:%M', oldest)})" if kept else ""
         _log(f"keeping replies in {self.store.folder}; {len(kept)} of {len(self.requests)} are there{since}.")
         if self.store.unreadable:
-            lines = f"{self.store.unreadable} lines or files there cannot be read and are left out"
-            _log(f"{lines}; what they answered is asked again.", warn=True)
+            lines = f"{self.store.unreadable} lines or files there cannot be read and are ignored"
+            _log(f"{lines}; their requests are sent again.", warn=True)
         address = address_of(self.model)
         if others := {reply.address for reply in kept.values()} - {address}:
-            _log(f"some were given by {', '.join(sorted(others))}, and this run asks {address}.", warn=True)
+            _log(f"some came from {', '.join(sorted(others))}, but this run uses {address}.", warn=True)
         for attempts in self.earlier.values():
             self.budget.charge(attempts)
         self.kept.update(kept)

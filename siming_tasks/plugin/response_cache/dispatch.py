@@ -4,9 +4,9 @@ lmms-eval hands all requests of a run to ``generate_until`` and gets all replies
 differs by class, and there are three ways in:
 
 * ``async_openai`` answers each request in a coroutine of its own, which is replaced: nothing else changes.
-* The other services that are asked in several threads (``openai``, ``litellm``, ``gemini``) are asked in as many of
-  ours, one request a call.
-* Everything else gets slices: one batch a call.
+* The other services that are asked in several threads (``openai``, ``litellm``, ``gemini``) are called in
+  as many of our threads, one request per call.
+* Everything else gets slices: one batch per call.
 
 Classes of lmms-eval 0.7.3 do not always return one reply for each request, in their order. ``claude`` and
 ``qwen_vl_api`` append two replies for a request that failed for good, so that every later reply belongs to an earlier
@@ -177,7 +177,7 @@ def _copy_for_call(model: Any) -> Any:
 
 
 def lies_over_processes(model: Any) -> bool:
-    """Test whether one model lies over several processes, so that all of them must take part in every batch."""
+    """Test whether one model is spread over several processes, so that all of them must take part in every batch."""
     kind = str(getattr(getattr(model, "accelerator", None), "distributed_type", "")).rpartition(".")[2]
     sharded = kind in ("FSDP", "DEEPSPEED", "MEGATRON_LM") or getattr(model, "_tp_world_size", 1) > 1
     return sharded and getattr(model, "world_size", 1) > 1
@@ -271,7 +271,7 @@ def one_reply_per_request(
 ) -> list[Any]:
     """Outputs of a model's class for requests: one for each, in their order, or an error.
 
-    A batch holds requests of one task; a class that loses its place after a failure is asked one request at a time. The
+    A batch has requests of one task; a class that loses its place after a failure gets one request at a time. The
     class gets copies of the generation arguments: several classes change them, and a cache of replies then stores under
     another key than it looks up. What the class sends is sent for the request whose media it built last; where that was
     answered and the class ends with an error, the error is the output.
@@ -316,8 +316,8 @@ def one_reply_per_request(
             replies = [f"{FAILED}{len(replies)} replies to one request"]
         if len(replies) != len(batch):
             raise SimingError(
-                f"{type(model).__name__} returned {len(replies):,} replies to {len(batch):,} requests: which belongs "
-                "to which is not known, so none is scored. Try --batch_size 1."
+                f"{type(model).__name__} returned {len(replies):,} replies to {len(batch):,} requests; they cannot "
+                "be matched, so none is scored. Try --batch_size 1."
             )
         outputs += [
             f"{FAILED}no reply" if reply is None

@@ -1,10 +1,10 @@
-"""Key of a request: a hash of everything that decides its reply. A request that differs in anything is asked anew.
+"""Key of a request: a hash of everything that decides its reply. A request that differs in anything is sent again.
 
 That is its prompt, the recipe of what is shown, its generation arguments by value and the identity of the model: of a
 service the name and arguments of its model, of weights their files too and the libraries that compute with them. The
 recipe is known without decoding: the digest of the video, its frames, their stored size and the number of the frame
-store (:func:`siming_tasks.media.pixels`); where a file or sound is sent, the digest of its bytes. Who asks, places and
-the way in which requests travel (keys, addresses, devices, time-outs, how many at once) are no part of it.
+store (:func:`siming_tasks.media.pixels`); where a file or sound is sent, the digest of its bytes. The user, places and
+the way in which requests are sent (keys, addresses, devices, time-outs, how many at once) do not belong to it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from siming_tasks.plugin.run_context import Doc, RunContext
 from siming_tasks.study.results.run_parts import PLACE
 
 CONTENT_BYTES = 2**20
-"""A file of a model up to this size is known by what it holds; a larger one by its name, size and date."""
+"""A file of a model up to this size is identified by its content; a larger one by its name, size and date."""
 
 _LIBRARIES = ("lmms_eval", "torch", "transformers", "vllm", "sglang")
 _MODEL_FILE = re.compile(r".*\.(safetensors|bin|pt|pth|gguf|model|jinja|json|txt|py)")
@@ -164,7 +164,7 @@ class KeyedRequest:
         return self.asked.key
 
     def media(self) -> dict[str, Any]:
-        """Facts about what was shown."""
+        """Facts about the input."""
         built = self.asked if self.asked.facts else self.asked.batch.get(str(self.doc["id"]), self.asked)
         return built.media() if built.facts else facts_by_rule(self.asked.run, self.doc, self.table)
 
@@ -174,7 +174,7 @@ def requests_with_keys(
 ) -> Iterator[KeyedRequest]:
     """Requests behind lmms-eval's objects, in their order.
 
-    The model object holds the documents. Without an ``identity`` of the model (:func:`identity_of`), nothing is kept
+    The model object has the documents. Without an ``identity`` of the model (:func:`identity_of`), nothing is kept
     under the keys: they only tell the requests of this run apart.
 
     Raises:

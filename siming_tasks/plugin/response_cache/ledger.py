@@ -1,4 +1,4 @@
-"""Ledger of attempts: everything that was sent to a model for a request, what came back, and what it costs.
+"""Ledger of attempts: everything that was sent to a model for a request, the replies, and their cost.
 
 lmms-eval's classes retry, lose answers on the way and word failures as they like. So the ledger is written where all
 clients of services end: in ``send`` of the HTTP libraries. Money, limits, time-outs and statuses follow it. Which
@@ -56,9 +56,9 @@ class Budget:
         self.spent, self.unknown, self._lock = 0.0, False, threading.Lock()
         if self.limit and (self.prices is None or self.prices.of(model) is None):
             named = model and asked_name(model)
-            reason = f"{options.prices} has no price of {named!r}, the name that is asked" if self.prices else None
+            reason = f"{options.prices} has no price for {named!r}, the requested model" if self.prices else None
             reason = reason or "SIMING_PRICES names no price table"
-            raise OptionsError(f"SIMING_LIMIT_COST={options.limit_cost:g} cannot be kept: {reason}.")
+            raise OptionsError(f"SIMING_LIMIT_COST={options.limit_cost:g} cannot be enforced: {reason}.")
 
     def cost(self, attempt: Attempt) -> float | None:
         """Cost of an attempt; None where its tokens or the price are not known."""
@@ -77,13 +77,13 @@ class Budget:
         """Sentence about the limit of money where it is reached or cannot be kept; "" where neither."""
         if self.limit and self.unknown:
             return (
-                "SIMING_LIMIT_COST: the service does not report the tokens of every reply, so that the limit cannot be "
-                "kept"
+                "SIMING_LIMIT_COST: the service does not report the tokens of every reply, "
+                "so the limit cannot be enforced"
             )
         if self.limit and self.spent >= self.limit and self.prices:
             return (
-                f"SIMING_LIMIT_COST: {self.spent:.4g} of {self.limit:.4g} {self.prices.currency} are spent, earlier "
-                "commands included"
+                f"SIMING_LIMIT_COST: {self.spent:.4g} of {self.limit:.4g} {self.prices.currency} "
+                "are spent, including earlier commands"
             )
         return ""
 
@@ -93,7 +93,7 @@ class Budget:
         if reached := self.reached:
             return f"{reached}. {'Unset the limit' if self.unknown else 'Raise it'}"
         is_exceeded = host.fetch("lmms_eval.models.model_utils.usage_metrics:is_budget_exceeded")
-        return "--max_tokens: lmms-eval's budget of tokens is used up. Raise it" * bool(is_exceeded())
+        return "--max_tokens: lmms-eval's token budget is used up. Raise it" * bool(is_exceeded())
 
 
 class NotSent(Exception):

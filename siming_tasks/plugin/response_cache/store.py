@@ -1,4 +1,4 @@
-"""Store of replies and attempts: one folder a model, one append-only file of JSON lines a process.
+"""Store of replies and attempts: one folder per model, one append-only file of JSON lines per process.
 
 A line is with the operating system before the next reply is handled: a killed process loses nothing that came. A line
 that cannot be read is left out and counted. After a line that could not be written nothing is written any more, and the
@@ -151,8 +151,9 @@ class ReplyStore:
 
     def _fail(self, error: OSError) -> None:
         self.error = (
-            f"replies cannot be kept in {self.folder}: {error.strerror}. What came before is kept. Make room there, or "
-            "give another folder (SIMING_REPLIES), and run the same command again: it asks for the rest alone."
+            f"replies cannot be kept in {self.folder}: {error.strerror}. Earlier replies are kept. Free some "
+            "space there, or give another folder (SIMING_REPLIES), and run the same command again: it sends only "
+            "the remaining requests."
         )
 
     def close(self) -> None:

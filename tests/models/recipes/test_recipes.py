@@ -64,7 +64,7 @@ def test_limits_by_hand() -> None:
         "32.1 MB, and at most 32 MB are taken: 79 such images fit"
     ]
     assert service.fitting(Weight(80, 24_000_000, 300_000, 896)) == int((32 * MB - 100_000) / (300_000 * 4 / 3)) == 79
-    assert service.refuses(Weight(120, 1 * MB, 9_000, 896)) == ["120 images, and at most 100 are taken"]
+    assert service.refuses(Weight(120, 1 * MB, 9_000, 896)) == ["120 images; the limit is 100"]
     assert service.refuses(Weight(2, 8 * MB, 4 * MB, 896)) == ["an image of 5.3 MB, and at most 5 are taken"]
     assert service.refuses(Weight(21, 1 * MB, 9_000, 2001)) == ["more than 20 images with a side above 2000 pixels"]
 
@@ -86,5 +86,5 @@ def test_the_plan_states_the_frames_that_fit(capsys: pytest.CaptureFixture[str])
     assert "DOES NOT FIT" not in said("--model", "gemini", "--frames", str(fits))["full_score"]
     assert "DOES NOT FIT" in said("--model", "gemini", "--frames", str(fits + 1))["full_score"]
     claude = said("--model", "anthropic", "--frames", "120")
-    assert "120 images, and at most 100" in claude["full_score"]
+    assert "120 images; the limit is 100" in claude["full_score"]
     assert said("--model", "Gemini-3 Pro").keys() == gemini.keys()  # a name of the paper asks its recipe's service

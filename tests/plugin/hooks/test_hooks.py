@@ -150,7 +150,9 @@ def test_the_table_of_what_was_answered_says_the_ranked_values(run: Dataset, cap
     printed = aggregated([hooks.process_results(first, [""]), *whole[1:]])["qwk"]
     (said,) = caplog.messages
     full_points = aggregated([hooks.process_results(first, [reply(first, "all_correct")]), *whole[1:]])["qwk"]
-    assert "the table is of the 75.0 % of steps" in said and f"qwk {full_points:.4f}" in said and printed != full_points
+    assert (
+        "the table covers the 75.0 % of steps" in said and f"qwk {full_points:.4f}" in said and printed != full_points
+    )
 
 
 def test_a_request_answered_twice_and_differently_is_missing(run: Dataset, caplog: pytest.LogCaptureFixture) -> None:

@@ -124,7 +124,7 @@ def test_an_equal_run_waits_and_asks_nothing_twice(runs: Runs, tmp_path: Path) -
     def when_one_waits(*request: Any) -> Any:
         until, logs = time.monotonic() + 120, [tmp_path / name / "log" for name in names]
         while time.monotonic() < until and not any(
-            "waiting until it has ended" in log.read_text(errors="replace") for log in logs if log.exists()
+            "waiting until it ends" in log.read_text(errors="replace") for log in logs if log.exists()
         ):
             time.sleep(0.05)
         return points(*request)
@@ -137,7 +137,7 @@ def test_an_equal_run_waits_and_asks_nothing_twice(runs: Runs, tmp_path: Path) -
     assert sorted(usage["kept"] for usage in usages) == [0, REQUESTS]
     assert [usage["prompt_tokens"]["total"] for usage in usages] == [REQUESTS, REQUESTS]
     assert logged(both[0]) == logged(both[1])
-    assert sum("waiting until it has ended" in run.output for run in both) == 1
+    assert sum("waiting until it ends" in run.output for run in both) == 1
 
 
 @pytest.mark.parametrize("model", ARGUMENTS)
@@ -146,7 +146,7 @@ def test_the_hosts_own_budget_ends_with_one_message(runs: Runs, model: str) -> N
     sent = runs.sent
     assert stopped.code == 1 and 4 <= sent <= 4 + AT_ONCE and "AssertionError" not in stopped.output
     (last,) = [line for line in stopped.output.splitlines() if line.startswith("siming-tasks: stopped")]
-    assert last.startswith("siming-tasks: stopped by --max_tokens: lmms-eval's budget of tokens is used up. Raise it")
+    assert last.startswith("siming-tasks: stopped by --max_tokens: lmms-eval's token budget is used up. Raise it")
     assert f"the {REQUESTS - sent} requests that are left" in last
     assert runs(model).task("clip_score")["coverage"] == 1.0 and runs.sent == REQUESTS
 

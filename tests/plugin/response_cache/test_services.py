@@ -222,7 +222,7 @@ def test_lost_answers_are_paid_and_count_in_the_limit_of_the_next_command(
 ) -> None:
     service.good = NOTHING
     for _ in range(2):
-        with pytest.raises(SystemExit, match="54 of 50 USD are spent, earlier commands included"):
+        with pytest.raises(SystemExit, match="54 of 50 USD are spent, including earlier commands"):
             ask(service.model("openai"), limit=6, PRICES=prices, LIMIT_COST="50")
         assert service.sent == 3
 

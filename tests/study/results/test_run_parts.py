@@ -76,7 +76,7 @@ def test_a_shard_that_would_be_empty_or_cut_an_exam_is_refused(exams: Dataset, m
     with pytest.raises(OptionsError, match="SIMING_SHARD=1/50 of the 4 requests of siming_full_score is empty"):
         documents(TASKS["full_score"], current_run())
     monkeypatch.setenv("SIMING_ASK", "skill")
-    with pytest.raises(OptionsError, match="Shards are made of whole exams"):
+    with pytest.raises(OptionsError, match="A shard consists of whole exams"):
         documents(TASKS["full_score"], current_run())
 
 

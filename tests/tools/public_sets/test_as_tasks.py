@@ -60,7 +60,7 @@ def test_the_oracle_is_perfect_and_a_constant_is_worth_nothing(
     ("tasks", "words"),
     [
         ("siming_egooops", "siming_egooops asks about the set egooops, and SIMING_DATA="),
-        ("siming_egooops,siming_egoems", "--tasks of several sets (egoems, egooops): a run is about one."),
+        ("siming_egooops,siming_egoems", "--tasks of several sets (egoems, egooops): a run covers one set."),
     ],
 )
 def test_another_set_than_the_groups_is_refused(
