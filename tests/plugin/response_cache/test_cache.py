@@ -147,7 +147,7 @@ def test_the_hosts_own_budget_ends_with_one_message(runs: Runs, model: str) -> N
     assert stopped.code == 1 and 4 <= sent <= 4 + AT_ONCE and "AssertionError" not in stopped.output
     (last,) = [line for line in stopped.output.splitlines() if line.startswith("siming-tasks: stopped")]
     assert last.startswith("siming-tasks: stopped by --max_tokens: lmms-eval's token budget is used up. Raise it")
-    assert f"the {REQUESTS - sent} requests that are left" in last
+    assert f"the {REQUESTS - sent} remaining requests" in last
     assert runs(model).task("clip_score")["coverage"] == 1.0 and runs.sent == REQUESTS
 
 

@@ -196,7 +196,7 @@ def test_a_limit_of_cost_stops_a_run_that_then_goes_on(
     with pytest.raises(SystemExit) as stopped:
         run()
     sent = service.sent
-    assert 4 <= sent <= 4 + 2 and f"the {12 - sent} requests that are left" in str(stopped.value)
+    assert 4 <= sent <= 4 + 2 and f"the {12 - sent} remaining requests" in str(stopped.value)
     assert f"SIMING_LIMIT_COST: {18 * sent} of 60 USD are spent" in str(stopped.value)
     with pytest.raises(SystemExit):
         run()

@@ -85,7 +85,7 @@ def test_a_full_disk_leaves_what_came_and_nothing_is_written_after_it(store: Rep
     with files_end_at(600):
         for number in range(12):
             store.add(reply(number))
-    assert "File too large" in store.error and "asks for the rest alone" in store.error
+    assert "File too large" in store.error and "sends only the remaining requests" in store.error
     (file,) = store.folder.glob("*.jsonl")
     whole, size = found(store, 1), file.stat().st_size  # one line was cut
     store.add(reply(50))
