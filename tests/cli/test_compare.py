@@ -81,12 +81,13 @@ def test_compare_refuses_in_one_sentence(data, runs, capsys):
         ({"media": "frames"}, (), "differ in media: video against frames (full_score/v00; "),
         ({"answer": "error"}, (), "The runs have no setting in common: good has full_score; weak has full_error."),
         ({}, ("--against", "x"), "There is no run 'x' to compare with. The runs are good, weak."),
-        ({"videos": 0}, (), "weak.jsonl: no line holds a prediction; the file is empty."),
+        ({"videos": 0}, (), "weak.jsonl: the file is empty; it has no predictions."),
     ):
         code, out, err = run(capsys, "compare", good, runs("weak", 0.8, **how), "--data", str(data), *options)
         assert (code, out) == (1, "") and err.startswith("siming compare: ") and said in err and err.count("\n") == 1
-    for other, said in ((good, "is given twice for one run, a: paths of one name are parts of one run."),
-                        (runs("weak", 0.8), "Give two runs two names; of one run")):  # fmt: skip
+    for other, said in ((good, "is given twice under the name a; paths with the same name are "
+                               "read as parts of one run."),
+                        (runs("weak", 0.8), "If these are two runs, give them different names")):  # fmt: skip
         code, out, err = run(capsys, "compare", f"a={good}", f"a={other}", "--data", str(data))
         assert (code, out) == (1, "") and said in err
 

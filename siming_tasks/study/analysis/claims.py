@@ -1,4 +1,4 @@
-"""Claims: what a test allows to be said of a difference. Ranks, sentences, pages and boards follow from these alone."""
+"""Claims that a test allows about a difference. Ranks, sentences, pages and boards follow from these alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from siming_tasks.study.words import reason, say
 
 Kind = Literal["as good", "better", "worse", "open", "not tested"]
 NO_MODEL: Mapping[str, str] = {"reference": say("reference judge"), "supervised": say("supervised")}
-"""Roles of judges that are never ranked or tested beside models, with the reason."""
+"""Roles of judges that are never ranked or tested with models, with the reason."""
 
 
 def why_unranked(role: str, answered: float) -> str:

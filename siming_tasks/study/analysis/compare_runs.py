@@ -74,7 +74,7 @@ def compare_settings(
 
 
 def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) -> list[str]:
-    """Settings that all runs have, among those wanted; ablations only if wanted, since they are no benchmark rows.
+    """Settings that all runs have, among those ``wanted``; ablations only if wanted, as the benchmark has none.
 
     Raises:
         DataError: there is none.

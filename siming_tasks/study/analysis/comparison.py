@@ -38,15 +38,15 @@ NO_VIDEO, OVER_NO_VIDEO = "no-video baselines", "lead over the no-video baseline
 _METRICS = {key: CATALOGUE[key].label for key in CATALOGUE}
 TABLES: Mapping[str, TableText] = {
     ANSWERED: TableText(
-        "What was answered", "Each judge against {reference}, over the steps that it answered.", _METRICS
+        "Scores on answered steps", "Each judge against {reference}, over the steps that it answered.", _METRICS
     ),
     RANKED: TableText(
         "Agreement", "Each judge against {reference}, a missing answer counting as full points or correct.", _METRICS
     ),
     DIFFERENCES: TableText(
         "Differences",
-        "The first judge minus the second, both against {reference}, paired over the videos; Holm's correction is of "
-        "the headline metric alone.",
+        "The first judge minus the second, both against {reference}, paired over the videos; Holm's "
+        "correction covers only the headline metric.",
         _METRICS,
     ),
     NO_VIDEO: TableText(
@@ -55,7 +55,7 @@ TABLES: Mapping[str, TableText] = {
     OVER_NO_VIDEO: TableText(
         "Lead over the no-video baselines",
         "Each judge minus the no-video baseline whose test in the headline metric decides, both against {reference}, "
-        "paired over the videos; what a baseline learnt is taken as given.",
+        "paired over the videos; baselines are taken as fixed, although they are trained.",
         _METRICS,
     ),
 }
@@ -110,9 +110,9 @@ class Comparison(Shown):
         pairs: differences in the headline metric.
         ranks: by run; ``unranked``: why a run has no rank.
         rivals: by run, the no-video baseline whose test decides; ``beats``: whether it is better than every one of
-            them beyond chance (None: not tested). ``baselines``: how many there are; ``leaks``: columns that are none,
-            as they tell the labels, with the area under their ROC curve.
-        physicians: by run, its place beside the physicians; empty without two. ``unseen``: no-video baselines
+            them beyond chance (None: not tested). ``baselines``: how many there are; ``leaks``: columns that are not
+            baselines because they leak the labels, with the area under their ROC curve.
+        physicians: by run, its comparison with the physicians; empty without two. ``unseen``: no-video baselines
             that the same test calls as good or better: it then says nothing.
         detectable: difference in the headline metric that would be found with power .8; None: unknown.
         tests: number of tests that Holm's correction is over.
@@ -243,12 +243,12 @@ def compare_judges(
         judges: one or more by name, in one order of videos and steps
             (:func:`siming_tasks.benchmark.metrics.alignment.align`).
         setting: its name, for files and tables.
-        points: of each physician; None, or no step with those of two: nothing stands beside them.
+        points: of each physician; None, or no step with those of two: no comparison with physicians.
         against: compare every other judge with this one instead of all pairs.
         margin: difference from the physicians that counts as none.
         mapping: how points become labels.
-        roles: of judges that are no models (:data:`siming_tasks.study.analysis.claims.NO_MODEL`): these have values and
-            intervals, and neither rank nor test, here and so everywhere.
+        roles: of judges that are not models (:data:`siming_tasks.study.analysis.claims.NO_MODEL`): these have values
+            and intervals, and neither rank nor test, here and so everywhere.
 
     Raises:
         DataError: an unknown ``against``.

@@ -18,7 +18,7 @@ from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, S
 from siming_tasks.study.analysis.tables import TableText, corrected
 
 MOST_GROUPS = 8
-"""A column with more values than this is no grouping."""
+"""A column with more values than this is not a grouping."""
 FEWEST_INSIDE = 10
 """Clusters of a group, and of the others, below which their difference is neither tested nor given an interval."""
 
@@ -36,8 +36,8 @@ def groups(matrix: ScoreMatrix, columns: Mapping[str, Mapping[str, str]]) -> Row
     """Table ``groups``: a row ``column: group`` for every group of every column.
 
     ``error`` is the mean signed error in the group, ``difference`` that error minus the error in all other videos that
-    state the column. Columns with one group or more than eight are left out. Two groups are one contrast, which stands
-    at the second. ``columns`` have by video the group that it belongs to; a video that is not named states none.
+    state the column. Columns with one group or more than eight are left out. Two groups are one contrast, which is
+    listed at the second. ``columns`` have by video the group that it belongs to; a video that is not named states none.
     """
     error = signed_error(matrix)
     rows: list[Estimate] = []

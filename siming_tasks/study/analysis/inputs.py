@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 CORRECTED = ("plcc", "srcc", "qwk", "mcc")
 """Metrics that are 0 for a judge that answers at random, so that a share of them means something."""
-NO_AGREEMENT = (
-    "The plain task is not shown to agree beyond chance (an interval above 0), so there is nothing to survive."
-)
+NO_AGREEMENT = "The plain task does not agree beyond chance (interval above 0), so no share is reported."
 _METRICS = {key: CATALOGUE[key].label for key in select(symmetric=True)}
 _WITHOUT_PICTURES = ("media", "frames", "size", "density", "encoding", "sampler", "pixels")
 
@@ -65,7 +63,7 @@ def changed_input(
     ablations also on the steps that depend on earlier ones, sound on the steps that need it and on the others.
 
     Raises:
-        DataError: they share no video or step, or are held against different labels.
+        DataError: they share no video or step, or are scored against different labels.
     """
     by_id = {step: rubric.by_id[step] for step in plain.step_ids if step in rubric.by_id}
     past = [step for step, rule in by_id.items() if rule.scope == "history"]
@@ -125,7 +123,7 @@ def minimal_pairs(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]) -> Ro
 def run_inputs(run: Run, setting: str, options: Options, allow: Collection[str] = ()) -> Rows:
     """Tables ``ablations`` and ``sound`` of every control that a run made of a setting; none without the plain task.
 
-    One that cannot stand beside the plain task has a row with the reason and no value. ``allow`` has differences to
+    One that cannot be compared with the plain task has a row with the reason and no value. ``allow`` has differences to
     accept (:data:`siming_tasks.benchmark.exams.DIFFERENCES`).
     """
     from siming_tasks.benchmark.tasks import ABLATION_TASKS, SOUND_TASKS, TASKS

@@ -34,10 +34,11 @@ PRIOR = "step prior"
 TABLES: Mapping[str, TableText] = {
     "leaks": TableText(
         "Leak audit",
-        'Area under the ROC curve of "wrong by {reference}": of what each step usually gets and of a forest that knows '
-        "one fact besides, both learnt from the other clusters; a gain above 0 with a corrected one-sided p of at most "
-        ".05 is a leak. None found is no proof that there is none: a gain as large as missed would have been found in "
-        "four of five such audits.",
+        'Area under the ROC curve for "wrong by {reference}": of the step prior and of '
+        "a forest that also knows one fact, "
+        "both trained on the other clusters. A gain above 0 with a corrected one-sided p of at most .05 is a leak. "
+        "Finding no leak does not prove that there is none: only gains of at least "
+        "*missed* are detected with 80 % power.",
         {"auroc": "AUROC", "gain": "gain over the step prior", "missed": "missed"},
     )
 }
@@ -72,9 +73,9 @@ def leak_audit(matrix: ScoreMatrix, facts: Mapping[str, FloatArray]) -> Rows:
         DataError: the labels are withheld, or there is one cluster only.
     """
     if not matrix.counted.any():
-        raise DataError("The labels are withheld: what tells them cannot be said.")
+        raise DataError("The labels are withheld, so leaks cannot be measured.")
     if matrix.n_clusters < 2:
-        raise DataError(f"All videos are one {matrix.unit}; an audit needs two that can be kept apart.")
+        raise DataError(f"All videos are one {matrix.unit}; an audit needs at least two.")
     nothing = np.zeros((*matrix.asked.shape, 0))
     prior = _area(matrix, _chances(matrix, nothing))
     rows: list[Estimate] = [*table_row("leaks", PRIOR, {"auroc": prior})]

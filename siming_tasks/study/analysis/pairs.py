@@ -69,7 +69,7 @@ def kappa(
         x, y = (ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
         return counted_codes(x, y, known, 4)
 
-    one_label = "Both sides are one and the same label everywhere: 0/0."
+    one_label = "Undefined (0/0): both sides give the same single label everywhere."
     return Counted(counts, qwk, lambda sums: one_label if sums.any() else nothing)
 
 

@@ -24,7 +24,7 @@ TABLES: Mapping[str, TableText] = {
     "totals and steps": TableText(
         "Totals against steps",
         "Correlation of totals with {reference}, the correlation that the agreement on the steps implies if errors are "
-        "independent, and the excess: above 0 an overall impression, below 0 errors that pile up within a video.",
+        "independent, and the excess: above 0 an overall impression, below 0 errors that accumulate within a video.",
         {"plcc": "PLCC", "implied": "implied by the steps", "excess": "excess"},
     ),
     "full video and clip": TableText(
@@ -78,7 +78,7 @@ def implied_by_steps(matrix: ScoreMatrix) -> Counted:
         r, g = ratio(xy, scale), np.sqrt(np.maximum(ratio(square / number - (mean / number) ** 2, of_steps), 0.0))
         return r * g / np.sqrt(1 - r**2 + (r * g) ** 2)
 
-    why = "The reference or the judge does not vary: 0/0."
+    why = "Undefined (0/0): the reference or the judge does not vary."
     return Counted(lambda m: counts, implied, lambda sums: why if sums.any() else Reason.NOTHING_ANSWERED)
 
 
@@ -86,7 +86,7 @@ def full_video_and_clip(full: ScoreMatrix, clip: ScoreMatrix, *, mapping: LabelM
     """Table ``full video and clip``: one judge in both settings, and the clip minus the full video.
 
     Raises:
-        DataError: they share no video or step, or are held against different labels.
+        DataError: they share no video or step, or are scored against different labels.
     """
     names, metrics = ("full video", "clip", "clip - full video"), select(full.answer, compared=True)
     a, b = aligned(full, clip)
@@ -99,7 +99,7 @@ def points_and_verdicts(points: ScoreMatrix, verdicts: ScoreMatrix) -> Rows:
     Points below the maximum imply "wrong".
 
     Raises:
-        DataError: they share no video or step, or are held against different labels.
+        DataError: they share no video or step, or are scored against different labels.
     """
     said = np.where(np.isnan(points.predicted), np.nan, points.predicted_wrong)
     implied, given = aligned(replace(points, answer="error", predicted=said), verdicts)

@@ -1,7 +1,7 @@
-"""Physicians beside a judge: how they agree with each other, and how the judge agrees with each of them.
+"""Physicians compared with a judge: their agreement with each other, and the judge's agreement with each of them.
 
-Agreement with a consensus does not stand on the scale of agreement between physicians, who made it: a judge is held
-against each physician, as physicians are held against each other, on the steps that both of a pair have scored.
+Agreement with a consensus is not comparable with agreement between physicians, who made it. So a judge is compared
+with each physician, as physicians are with each other, on the steps that both of a pair have scored.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ def physician_rows(matrix: ScoreMatrix, points: Raters, *, mapping: LabelMapping
 
 @dataclass(frozen=True)
 class BesidePhysicians:
-    """A judge beside the physicians.
+    """A judge compared with the physicians.
 
     Attributes:
-        rows: ``judge with each physician`` (a row a physician, and the mean over the pairs) and ``judge minus
+        rows: ``judge with each physician`` (one row per physician, and the mean over the pairs) and ``judge minus
             physicians``: that mean minus the physicians' own.
         copy_of: the physician whose points the answers are, if they are one's: that one is left out; empty otherwise.
         margin: difference in the headline metric that counts as none.
@@ -93,8 +93,8 @@ def beside_physicians(
     """Mean agreement of a judge with the physicians minus theirs with each other, missing answers imputed.
 
     Each pair of physicians is compared with the judge on the steps that the pair has scored. The judge is *as good* if
-    both one-sided t tests of the difference in the headline metric against the margin are significant; else *better*
-    or *worse* if the difference is. One that answered less than 95 % of the steps is not tested.
+    both one-sided t tests of the difference in the headline metric against the margin are significant; otherwise
+    *better* or *worse* if the difference is. One that answered less than 95 % of the steps is not tested.
 
     Raises:
         DataError: the margin is not above 0, or no two physicians scored the same steps.
@@ -105,7 +105,7 @@ def beside_physicians(
     judge, others = judge.imputed(), {name: own for name, own in points.items() if name != copy}
     pairs = pairs_of(judge, points)
     if not pairs:
-        raise DataError("No step was scored by two physicians: there is nothing to hold the judge against.")
+        raise DataError("No step was scored by two physicians, so the judge cannot be compared with them.")
     rows: list[Estimate] = []
     found: dict[str, Estimate] = {}
     for key in (key for key in select(judge.answer, compared=True) if CATALOGUE[key].symmetric):

@@ -22,7 +22,7 @@ STEPS, PILOT = 33, 2_000
 TABLES: Mapping[str, TableText] = {
     "power": TableText(
         "Power",
-        "What so many videos would show, if they are like those that the standard error is of (two judges on the same "
+        "Expected precision for N videos similar to those of the standard error (two judges on the same "
         "videos, each against {reference}); a two-sided test at the stated level.",
         {"stderr": "standard error", "smallest": "smallest difference found", "power": "power"},
     )
@@ -30,7 +30,7 @@ TABLES: Mapping[str, TableText] = {
 
 
 def power(pilot: Estimate, videos: int, effect: float | None = None, *, comparisons: int = 1) -> Rows:
-    """Table ``power``: standard error at so many videos, smallest difference found with power .8, power.
+    """Table ``power``: standard error for this number of videos, smallest difference detected with 80 % power, power.
 
     ``pilot`` is the very value or difference that will be tested, with its jackknife standard error, which is taken
     times sqrt(its clusters / those of the plan), at as many videos a cluster. ``effect`` is a true difference;
@@ -50,7 +50,7 @@ def power(pilot: Estimate, videos: int, effect: float | None = None, *, comparis
     found = {"stderr": error, "smallest": (reach + float(ndtri(POWER))) * error}
     if effect is not None:
         found["power"] = float(ndtr(effect / error - reach) + ndtr(-effect / error - reach))
-    base = Estimate(None, n=videos, clusters=clusters, unit=pilot.unit, why="Planned, not measured: no interval.")
+    base = Estimate(None, n=videos, clusters=clusters, unit=pilot.unit, why="A planned value has no interval.")
     return Rows(replace(base, value=value).at("power", f"{videos} videos", key) for key, value in found.items())
 
 
@@ -66,7 +66,7 @@ def stated_rates(metric: str, prevalence: float, kappa: float, effect: float = 0
         DataError: prevalence or kappa is not between 0 and 1.
     """
     if not (0 < prevalence < 1 and 0 < kappa - effect < 1 and 0 < kappa < 1):
-        raise DataError("Prevalence and both kappas must lie between 0 and 1.")
+        raise DataError("Prevalence and both kappas must be between 0 and 1.")
     from scipy.special import ndtri
 
     rng, shape = np.random.default_rng(0), (PILOT, STEPS)

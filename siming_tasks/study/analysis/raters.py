@@ -1,4 +1,4 @@
-"""Raters beside each other: agreement of every pair, by step, in totals, and with the consensus that they made."""
+"""Agreement of raters: every pair, by step, in totals, and with the consensus that they made."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from siming_tasks.study.words import say
 
 NO_PAIR = (
     "The agreement of physicians cannot be computed: it needs the labels of two raters before adjudication; this data "
-    "set has those of {found}. A rater's agreement with the consensus is inflated and no substitute."
+    "set has those of {found}. A rater's agreement with the consensus is inflated and cannot replace it."
 )
 TABLES: Mapping[str, TableText] = {
     "raters by step": TableText(
@@ -37,8 +37,8 @@ TABLES: Mapping[str, TableText] = {
     ),
     "raters and consensus": TableText(
         "Raters and the consensus",
-        "Each rater against the consensus, which he helped to make: higher than raters with each other, and no "
-        "measure of how far a judge can come.",
+        "Each rater against the consensus, which they helped to make: higher than agreement "
+        "between raters, and not an upper limit for judges.",
         {key: CATALOGUE[key].label for key in select("score", compared=True)},
     ),
 }

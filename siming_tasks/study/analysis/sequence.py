@@ -1,4 +1,4 @@
-"""Strict sequential credit: how far into a procedure a judge gets before its first mistake."""
+"""Strict sequential credit: the part of a procedure that a judge gets right before its first mistake."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TABLES: Mapping[str, TableText] = {
     "strict sequential credit": TableText(
         "Strict sequential credit",
         "Share of an exam's steps, in the order of the rubric, before the first one whose answer differs from "
-        "{reference}; mean over the exams, a missing answer counting as full points or correct. The better constant "
-        "earns some without looking.",
+        "{reference}; mean over the exams, a missing answer counting as full points or correct. The better "
+        "constant baseline earns some credit without the video.",
         {"credit": "credit"},
     ),
 }

@@ -23,14 +23,15 @@ from siming_tasks.study.analysis.tables import TableText, table_row
 
 JUDGE = "judge - reference"
 WIDTH = 1.959964
-"""Standard deviations on either side of the mean that hold 95 % of a normal distribution."""
+"""Standard deviations on either side of the mean that contain 95 % of a normal distribution."""
 _NOISE = 1e-12
 
 TABLES: Mapping[str, TableText] = {
     "severity": TableText(
         "Severity",
-        "The judge minus {reference}, and beside it each physician minus another: totals as shares of a video's "
-        "points, and shares of steps; the limits hold 95 % of the differences if these are near normal.",
+        "The judge minus {reference}, and for comparison each physician minus another: totals as shares "
+        "of a video's points, and shares of steps; the limits contain 95 % of the "
+        "differences if these are near normal.",
         {"bias": "bias of totals", "sd": "sd", "lower": "lower limit", "upper": "upper limit",
          "icc": "ICC(A,1)", "called_wrong": "called wrong",
          "prevalence": "wrong in the reference", "offset": "difference"},
@@ -70,7 +71,7 @@ def _of_totals(matrix: ScoreMatrix) -> dict[str, Counted]:
 
     def why(whole: FloatArray) -> str:
         few = whole[0] < 3
-        return "Fewer than three videos have both totals." if few else "The totals do not vary: 0/0."
+        return "Fewer than three videos have both totals." if few else "Undefined (0/0): the totals do not vary."
 
     return {name: Counted(lambda m: sums, partial(_value, name=name), why, bounds) for name, bounds in _BOUNDS.items()}
 

@@ -21,7 +21,7 @@ class TableText:
 
     Attributes:
         title: of the table.
-        caption: one sentence to read it by; ``{reference}`` in it is whose labels the judge is held against.
+        caption: one sentence that explains it; ``{reference}`` is replaced by the rater whose labels are the reference.
         heads: of its columns, by metric, in order.
     """
 

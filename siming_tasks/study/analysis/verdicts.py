@@ -1,4 +1,4 @@
-"""Verdicts: what the tests of a comparison say of its judges, as four answers and in sentences."""
+"""Verdicts: what the tests of a comparison say about its judges, as four answers and in sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from siming_tasks.study.analysis.comparison import NO_VIDEO, OVER_NO_VIDEO, Comp
 from siming_tasks.study.analysis.physicians import MEAN, WITH_EACH
 from siming_tasks.study.words import reason, say
 
-Cited = Literal["its agreement", "its rank", "it saw the video", "its place beside the physicians"]
+Cited = Literal["its agreement", "its rank", "it saw the video", "its comparison with the physicians"]
 """Purposes for which a number may be cited."""
 
 
@@ -27,10 +27,10 @@ class Answers:
             else is ranked) or ``not ranked``.
         sees_video: ``shown``, ``not shown`` or ``not tested``; ``lead``: over the no-video baseline ``rival``, whose
             test decides.
-        physicians: the claim beside the physicians, ``cannot tell`` where a no-video baseline passes the same test, or
-            empty without two physicians; ``beside``: the difference.
+        physicians: the claim of the comparison with physicians, ``cannot tell`` where a no-video baseline passes the
+            same test, or empty without two physicians; ``beside``: the difference.
         single: the smallest and the largest ranked value with a single physician as the reference; None without two.
-        cite: what may be cited of it; nothing where exams or labels are simulated.
+        cite: results that may be cited; empty where exams or labels are simulated.
     """
 
     run: str
@@ -67,7 +67,7 @@ def _answers(made: Comparison, run: str) -> Answers:
         "its agreement": value.low is not None,
         "its rank": leads in ("leader", "tie", "behind"),
         "it saw the video": sees == "shown",
-        "its place beside the physicians": told in ("as good", "better", "worse"),
+        "its comparison with the physicians": told in ("as good", "better", "worse"),
     }
     fit = rank is not None and not made.facts.get("synthetic")
     lead = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
@@ -84,7 +84,7 @@ def _single(made: Comparison, run: str) -> tuple[float, float] | None:
 
 
 def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
-    """Sentences on the tests of some runs beside the no-video baselines; of one run also its lead."""
+    """Sentences on the tests of some runs against the no-video baselines; for a single run also its lead."""
     better, others = ([run for run in runs if made.beats.get(run) is beats] for beats in (True, False))
     said, lead = [], ""
     if len(runs) == 1 and runs[0] in made.rivals:
@@ -107,7 +107,7 @@ def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
 
 
 def baseline_title(name: str) -> str:
-    """A no-video baseline in words; a column's and a run's name stay as they are.
+    """Title of a no-video baseline; the names of columns and runs in it stay as they are.
 
     Example:
         >>> baseline_title("step-prior-within-exam-year"), baseline_title("shuffled-answers of gpt-4")

@@ -3,8 +3,8 @@
 They must have been asked about the same data, in the same words, with the same JSON schema or none, and been shown the
 same: mode of the media, number of the pixels, and where our frames were sent, their number, size, density, the rule
 that took them and what encoding cost them, request by request. They must count the same requests as asked (a run with
-``--limit`` does not stand beside a whole one). The reference (rater, mapping) is the command's, the same for all. What
-a run does not state differs from nothing.
+``--limit`` is not compared with a complete one). The reference (rater, mapping) is the command's, the same for all.
+What a run does not state differs from nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TaskRun:
 
 
 def check_allowed(allow: Collection[str]) -> None:
-    """Refuse what is no difference (OptionsError)."""
+    """Refuse names that are not differences (OptionsError)."""
     if unknown := sorted(({allow} if isinstance(allow, str) else {*allow}) - {*DIFFERENCES}):
         raise OptionsError(f"--allow {unknown[0]!r} is not one of {', '.join(DIFFERENCES)}.")
 

@@ -33,7 +33,7 @@ MAX_FIRST_LINE = 1_000_000
 MAX_RESULTS = 256_000_000
 """Largest results file in bytes; one of 20,000 videos has some megabytes."""
 
-_NO_RUN = "There is no run to read. Give at least one prediction file or lmms-eval output folder."
+_NO_RUN = "No run was given. Give at least one prediction file or lmms-eval output folder."
 
 
 @dataclass(frozen=True)
@@ -160,14 +160,14 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
     """The runs behind the command line's arguments, in their order.
 
     Args:
-        arguments: ``PATH`` or ``NAME=PATH``. A folder counts as one run for each folder in it that holds sample logs,
-            but the shards of one model are one run; so are the paths of one ``NAME``.
+        arguments: ``PATH`` or ``NAME=PATH``. A folder counts as one run for each folder in it that contains sample
+            logs, but the shards of one model are one run; so are the paths of one ``NAME``.
 
     Returns:
         Runs with unique names: what was run, or the file's name; the folder's name is added where two are alike.
 
     Raises:
-        DataError: a path does not exist, nothing was given, or paths of one name are no parts of one run.
+        DataError: a path does not exist, nothing was given, or paths of one name are not parts of one run.
     """
     runs: dict[tuple[object, ...], tuple[str | None, list[tuple[Path, list[Result]]]]] = {}
     for number, argument in enumerate(arguments):
@@ -184,7 +184,8 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
             parts = runs.setdefault(key, (named, []))[1]
             if any(folder == part for part, _ in parts):
                 raise DataError(
-                    f"{folder} is given twice for one run, {named}: paths of one name are parts of one run."
+                    f"{folder} is given twice under the name {named}; paths with the same name are read as parts "
+                    "of one run. Give it once, or choose another name."
                 )
             parts.append((folder, results))
     if not runs:
@@ -220,8 +221,8 @@ def run_at(path: str | Path | Sequence[str | Path], name: str | None = None) -> 
     """The one run in a prediction file, a sample log, or a folder with the parts of a run; or in several of these.
 
     Raises:
-        DataError: there is no such path, nothing in it, a results file is none of lmms-eval, or the parts are of other
-            models, prompts or options.
+        DataError: there is no such path, nothing in it, a results file was not written by lmms-eval, or the parts have
+            different models, prompts or options.
     """
     given = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
     paths = [path_of(each, "run", "run") for each in given]
@@ -243,7 +244,7 @@ def _results(path: Path) -> list[Result]:
             result = json.loads(read_bytes(file, MAX_RESULTS))
             results.append((file, {**result, "config": result.get("config") or {}}))
     if next(path.rglob("*.jsonl"), None) is None if path.is_dir() else path.is_file() and not path.stat().st_size:
-        what = "no *.jsonl file in this folder." if path.is_dir() else "no line holds a prediction; the file is empty."
+        what = "no *.jsonl file in this folder." if path.is_dir() else "the file is empty; it has no predictions."
         raise DataError.of([Problem("no-predictions", what, fix, str(path))])
     return results
 

@@ -26,7 +26,7 @@ class Estimand:
         unit: what is a sample of others of its kind: intervals and tests are over it; ``clusters``: how many.
         fixed: larger units that the data state and that stand for themselves alone.
         sites: number of sites that the videos state.
-        reference: rater whose points are the reference; ``raters``: physicians behind it or beside it.
+        reference: rater whose points are the reference; ``raters``: physicians who made it or scored the same exams.
         machines: raters by kind where no person is among them (``2 models``); empty otherwise.
         heard: who heard what some steps need, where that is stated or the task gives it; empty otherwise.
         missing: share of asked steps without an answer; None for several runs, which differ in it.

@@ -1,4 +1,4 @@
-"""Evaluation of one task of one run as plain JSON: its rows, and all that is known of what was asked and shown."""
+"""Evaluation of one task of one run as plain JSON: its rows, and the facts about its questions and input."""
 
 from __future__ import annotations
 

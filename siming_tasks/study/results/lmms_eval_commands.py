@@ -77,7 +77,7 @@ def settings_named(names: Iterable[str]) -> list[TaskSpec]:
     for name in names:
         if name not in groups:
             near = get_close_matches(name, groups, n=3, cutoff=0) if name else [*groups][:3]
-            raise OptionsError(f"--tasks {name!r} is no task and no group. The nearest: {', '.join(near)}.")
+            raise OptionsError(f"--tasks {name!r} is not a task or group. The nearest: {', '.join(near)}.")
         wanted |= groups[name]
     return [setting for name, setting in TASKS.items() if name in wanted]
 
@@ -104,8 +104,8 @@ def missing_requests(
 ) -> dict[str, tuple[int, list[MissingRequest]]]:
     """By setting, how many requests a run makes, and those without an answer that is kept.
 
-    A run that was limited, in all that its folders state, was to make those requests alone; every other is to make all
-    of the task, or of a shard of it. ``run`` is None where nothing was asked yet.
+    A run that was limited, in all that its folders state, had to make only those requests; every other run has to make
+    all requests of the task or of its shard. ``run`` is None where nothing was asked yet.
 
     Raises:
         OptionsError: the shard has nothing to ask in one of the settings.

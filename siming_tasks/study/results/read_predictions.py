@@ -81,8 +81,12 @@ class _Collector:
 
     def _note_conflict(self, first: Record, place: str, same_file: bool, record: Record, path: Path, line: int) -> None:
         if same_file or not {first.status, record.status} & set(ASKED_AGAIN):
-            what = f"{record.id} stands in {place} already{'' if same_file else ', with another answer'}."
-            fix = "Keep one of them." if same_file else "Give two runs two names; of one run, remove the stale file."
+            what = f"{record.id} is already in {place}{'' if same_file else ', with a different answer'}."
+            fix = (
+                "Keep one of them."
+                if same_file
+                else ("If these are two runs, give them different names; if they are one run, remove the old file.")
+            )
             self.problems.append(Problem("prediction-twice", what, fix, str(path), line))
             return
         asked = (first.conditions, record.conditions)
@@ -96,9 +100,9 @@ class _Collector:
             "JSON schema": len({stated.reply_schema for stated in asked if stated.prompt}) == 2,
             "view of the video": len(shown) == 2 and shown[0] != shown[1],
         }
-        if difference := next((name for name, holds in differs.items() if holds), None):
-            what = f"{record.id} was asked with another {difference} in {place}, where one of the two is no answer."
-            fix = "Ask requests again under the options of their run."
+        if difference := next((name for name, is_other in differs.items() if is_other), None):
+            what = f"{record.id} has another {difference} in {place}, and one of the two has no answer."
+            fix = "Repeat requests only with the options of their run."
             self.problems.append(Problem("asked-otherwise", what, fix, str(path), line))
 
     def records(self, dataset: Dataset) -> dict[str, Sequence[Record]]:
@@ -148,7 +152,7 @@ def load_predictions(
     if not collector.found and not any(problem.severity == "error" for problem in problems):
         fix = f"Give the data set that they were made on, a prediction file ({see('data')}) or lmms-eval's sample logs."
         part = f"the split {dataset.part!r} of " if dataset.part else ""
-        what = f"no line holds a prediction about {part}{dataset.name}, {dataset.version}."
+        what = f"no line is a prediction for {part}{dataset.name}, {dataset.version}."
         problems.append(Problem("no-predictions", what, fix, shown))
     records = collector.records(dataset)
     problems += parser.disagreements

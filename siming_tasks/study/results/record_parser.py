@@ -144,7 +144,7 @@ class RecordParser:
         for file, names in self._disagree.items():
             shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
             what = f"{len(names):,} replies read otherwise than their records say ({shown}); the replies count."
-            fix = "The log was made by another version, or somebody edited it: make sure which."
+            fix = "The log was made by another version or edited; find out which."
             problems.append(Problem("reply-disagrees", what, fix, file, severity="warning"))
         return problems
 
@@ -280,10 +280,10 @@ def _fault(record: Mapping[str, Any], source: _Line, steps: _Steps) -> str | Non
     for name, value in record["answers"].items():
         is_usable = name in steps and is_number(value)
         if not is_usable or not (steps[name].on_scale(value) if setting.answer == "score" else value in (0, 1)):
-            return f"answer {str(value)[:64]} to {name[:64]!r} is off the scale or was not asked"
+            return f"answer {str(value)[:64]} to {name[:64]!r} is outside the step's range or was not asked"
     for name, reason in source.missing.items():
         if name not in steps or reason not in MISSING:
-            return f"missing {name[:64]!r}: {reason[:64]!r} was not asked or is no reason"
+            return f"missing {name[:64]!r}: {reason[:64]!r} was not asked or is not a reason"
     for form in ANSWER_FORMATS.values():
         # A format that the task does not have finds fault with every one of its fields: no step may state it.
         own_steps = steps if form is setting.answer_format else {}

@@ -144,7 +144,7 @@ class Run(Shown):
             ``end`` (s); ``answer`` and ``reference``: points or, for errors, 1.0 (incorrect) and 0.0
             (correct), missing values where there is none; ``status`` of the request and ``missing``, the reason of the
             step; ``abstained``, ``evidence``, ``named_errors`` and ``reasons``: what answer formats add;
-            ``points_<rater>`` for every rater; of what was shown ``media_mode``, ``n_frames``, ``fps``;
+            ``points_<rater>`` for every rater; of the input ``media_mode``, ``n_frames``, ``fps``;
             ``prompt_tokens`` and ``completion_tokens`` of the whole request.
 
         Example:
@@ -279,7 +279,7 @@ def read_run(
         if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
             shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
             what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."
-            fix = "Add them, or accept the coverage."
+            fix = "Add them, or accept that coverage is below 100 %."
             problems.append(Problem("prediction-missing", what, fix, str(source.path), None, name, "warning"))
     if strict and (errors := [problem for problem in problems if problem.severity == "error"]):
         raise DataError.of(errors)
@@ -290,8 +290,8 @@ def partial_notes(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """A sentence on each evaluated setting in which a run was asked only some of the questions of the data set."""
     counts = {name: result["requests"] for name, result in settings.items()}
     return [
-        f"{name}: the run was limited to {count['asked']:,} of {count['expected']:,} questions; no table ranks it "
-        "beside runs that were asked them all."
+        f"{name}: only {count['asked']:,} of {count['expected']:,} questions were asked, so it is not "
+        "ranked with complete runs."
         for name, count in counts.items()
         if count["asked"] < count["expected"]
     ]

@@ -1,4 +1,4 @@
-"""Parts of one run: what several commands wrote of it, shards or requests that were asked again, and that they fit."""
+"""Parts of one run: the output of several commands (shards, repeated requests), and the check that they fit."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ TRANSPORT = frozenset({
 PLACE = TRANSPORT | {"base_url", "azure_endpoint", "api_key", "api_keys", "token", "hf_token", "auth_token",
                      "access_token", "headers", "default_headers", "organization", "project", "device", "device_map",
                      "batch_size", "tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"}  # fmt: skip
-"""Arguments that may differ between parts: beside how requests travel, who asks, where the model is and how many
-requests it takes."""
+"""Arguments that may differ between parts: transport, user, the model's address and its number of requests."""
 
 _COMMAND = ("system_instruction", "apply_chat_template", "force_simple")
 """Flags of lmms-eval that change what a model is sent."""
@@ -48,7 +47,7 @@ def check_alike(results: Sequence[Result]) -> None:
                 now, then = (_shown(differ, stated.get(differ)) for stated in (facts, before))
                 raise DataError(
                     f"{file}: {differ} of {about} is {now}, but {then} in {first}. "
-                    "They are no parts of one run: give what was asked otherwise apart."
+                    "They are not parts of one run: give different runs separately."
                 )
 
 
@@ -103,7 +102,7 @@ def condition_problems(
         for name, values in seen.items():
             if len(values) > 1:
                 what = f"parts of the run differ in {name} ({', '.join(sorted(values))})."
-                yield Problem("parts-differ", what, "Give runs that were asked otherwise apart.", path, None, setting)
+                yield Problem("parts-differ", what, "Give runs with other settings separately.", path, None, setting)
 
 
 def _stated(record: Record) -> dict[str, Any]:

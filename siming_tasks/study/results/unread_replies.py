@@ -25,7 +25,7 @@ ENDS = 1_500
 LINE = 80
 """Characters of a reply on a line of text."""
 TAIL = 100
-"""Characters at the end of a reply that stood in it before where it ends in a loop."""
+"""Characters at the end of a reply that occurred in it before if it ends in a loop."""
 SEVERAL, ALIKE, LOOP = "several", "alike", "loop"
 """Signs of a reply: it answers several steps, it gives all of them the same answer, it ends in a loop."""
 
@@ -110,7 +110,7 @@ def signs(answers: Mapping[str, float], tops: Mapping[str, float], reply: str) -
 
 
 def unread_reply(record: Record, reply: str, asked: int) -> UnreadReply:
-    """Entry of a record whose reply was asked about so many steps; of a long one, both ends are kept."""
+    """Entry of a record and the number of steps that it was asked about; of a long reply, both ends are kept."""
     name = "/".join(filter(None, (record.id, record.conditions.part)))
     if (left_out := len(reply) - 2 * ENDS) > 0:
         reply = f"{reply[:ENDS]}\n⟦{left_out:,} characters left out⟧\n{reply[-ENDS:]}"
@@ -159,7 +159,10 @@ class UnreadNote:
     def _said_of_signs(self) -> Iterator[str]:
         for name, counts in self.signs.items():
             if alike := counts.get(ALIKE, 0):
-                yield f"{name}: {alike:,} of {counts[SEVERAL]:,} replies give every step the same answer; read some."
+                yield (
+                    f"{name}: {alike:,} of {counts[SEVERAL]:,} replies give every step the "
+                    "same answer; read some of them."
+                )
             if loops := counts.get(LOOP, 0):
                 yield f"{name}: {loops:,} {'reply ends' if loops == 1 else 'replies end'} in a loop."
 
@@ -171,9 +174,9 @@ class UnreadNote:
         }
         loops = sum(counts.get(LOOP, 0) for counts in self.signs.values())
         if (unread or loops) and not self.schema:
-            found.append("SIMING_SCHEMA=json holds a model to the form where its class takes a schema")
+            found.append("try SIMING_SCHEMA=json (enforces the JSON format, if the service supports it)")
         if any(TASKS[name].scope == "full" for name in unread):
-            found.append("SIMING_ASK=step asks about one step at a time")
+            found.append("try SIMING_ASK=step (one question per step)")
         if sum(counts.get("truncated", 0) for counts in self.statuses.values()) > loops:
             found.append("give truncated replies more new tokens (--gen_kwargs max_new_tokens=...)")
         said = "; ".join(found)

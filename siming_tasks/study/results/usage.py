@@ -1,13 +1,12 @@
 """Usage of requests and of whole runs: tokens, money, time, and the reason why a reply ended.
 
-A record holds, under ``usage``, what is known of its request: ``prompt_tokens``, ``completion_tokens`` (thinking
+The facts about a request are in its record under ``usage``: ``prompt_tokens``, ``completion_tokens`` (thinking
 included), ``finish_reason`` (``length``: cut at the limit of tokens), ``model`` (asked) and ``served`` (the one that
 has answered, as the service says), ``latency`` in seconds, ``cost`` and ``currency``, ``at`` (when the reply came,
-seconds since 1970), ``kept`` (true: another command got it), ``attempts`` (how often it was sent), of which
-``failed_attempts``, ``http_status`` of the last one, ``error`` (why that failed), ``timeout`` (seconds that a try may
-take) and ``tries`` (how often it would have been sent at most), ``stored`` (false: the run stored
-no replies). Tokens and cost are those of all attempts together. What is unknown is null, never 0. Prices are a table
-that the user gives.
+seconds since 1970), ``kept`` (true: another command got it), ``attempts`` (how often it was sent), ``failed_attempts``
+among them, ``http_status`` of the last one, ``error`` (why that failed), ``timeout`` (seconds that a try may take) and
+``tries`` (how often it would have been sent at most), ``stored`` (false: the run stored no replies). Tokens and cost
+are those of all attempts together. What is unknown is null, never 0. Prices are a table that the user gives.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ class Prices:
 
     Attributes:
         currency: three letters.
-        date: day on which the prices held, ``2026-11-01``.
+        date: day on which the prices were valid, ``2026-11-01``.
         models: by name or pattern (``gpt-4o-2024-*``), the price of a million tokens read and of a million written.
     """
 
@@ -130,7 +129,7 @@ def load_prices(path: str | Path) -> Prices:
     """The price table of a YAML file (`siming docs replies`).
 
     Raises:
-        DataError: the file cannot be read or is no price table; names every entry.
+        DataError: the file cannot be read or is not a price table; names every entry.
     """
     file = Path(path).expanduser()
     content = read_yaml(file)

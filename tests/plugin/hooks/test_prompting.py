@@ -79,7 +79,7 @@ def test_the_same_part_twice_with_another_answer_is_a_conflict(run: Dataset, beg
     for number, record in enumerate((row, other)):
         logged(tmp_path / f"{number}_samples_siming_full_score.jsonl", [record])
     (problem,) = [p for p in load_predictions(tmp_path, run).problems if p.severity == "error"]
-    assert problem.code == "prediction-twice" and "with another answer" in problem.what
+    assert problem.code == "prediction-twice" and "with a different answer" in problem.what
 
 
 def test_reasoned_and_plain_are_not_compared_unless_asked(run: Dataset, begin: Any, tmp_path: Path) -> None:

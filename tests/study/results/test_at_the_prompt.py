@@ -74,7 +74,7 @@ def wrong_arguments(run: Any, exams: Path) -> Iterator[tuple[str, Callable[[], A
     yield f"{archive}: this is an archive; a run is expected here. Unpack it", lambda: st.load(archive, data)
     yield f"{exams}: this is a data set; a run is expected here. Give it as --data", lambda: st.load(str(exams), file)
     yield f"{file}: this is a run; a data set is expected here.", lambda: st.load(file, file)
-    yield "There is no run to read.", lambda: st.load([], data)
+    yield "No run was given.", lambda: st.load([], data)
     yield "data: expected the path of a data set, not an empty text.", lambda: st.load(file, "")
     yield "run: expected the path of a run, not a Dataset.", lambda: st.score_run(data)
     yield "options: expected an Options, not a dict.", lambda: st.score_run(run, {"rater": "x"})

@@ -155,8 +155,8 @@ def test_partial_logs_are_joined_and_two_answers_are_a_conflict(dataset: Dataset
     with pytest.raises(DataError) as caught:
         read_run(tmp_path, dataset)
     assert str(caught.value) == (
-        f"{two}:1: full_score/v001 stands in {one}:1 already, with another answer. "
-        "Give two runs two names; of one run, remove the stale file."
+        f"{two}:1: full_score/v001 is already in {one}:1, with a different answer. "
+        "If these are two runs, give them different names; if they are one run, remove the old file."
     )
 
 
@@ -204,12 +204,12 @@ def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path) -> None:
         ({"status": "fine"}, "unknown status 'fine'"),
         ({"usage": "much"}, "usage"),
         ({"id": "full_score/v002"}, "id 'full_score/v002' is not 'full_score/v001'"),
-        ({"answers": {"cpr_01": 99}}, "answer 99 to 'cpr_01' is off the scale or was not asked"),
-        ({"answers": {"cpr_99": 1}}, "answer 1 to 'cpr_99' is off the scale or was not asked"),
+        ({"answers": {"cpr_01": 99}}, "answer 99 to 'cpr_01' is outside the step's range or was not asked"),
+        ({"answers": {"cpr_99": 1}}, "answer 1 to 'cpr_99' is outside the step's range or was not asked"),
         ({"answers": {"cpr_01": "1"}}, "answer 1 to 'cpr_01' is off the scale"),
         ({"answers": {"cpr_01": 1e-9}}, "answer 1e-09 to 'cpr_01' is off the scale"),
         ({"answers": [1]}, "`answers` is not an object"),
-        ({"missing": {"cpr_01": "lost"}}, "missing 'cpr_01': 'lost' was not asked or is no reason"),
+        ({"missing": {"cpr_01": "lost"}}, "missing 'cpr_01': 'lost' was not asked or is not a reason"),
     ]
     record = complete_run(dataset)[0]
     for change, message in cases:
@@ -304,7 +304,11 @@ def test_another_data_set_is_refused(dataset: Dataset, tmp_path: Path) -> None:
 def test_paths_without_predictions_are_refused(dataset: Dataset, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     lines(tmp_path / "other.jsonl", [{"doc_id": 0}])
-    cases = {"absent": "no such file or folder", "empty": r"no \*\.jsonl file", "other.jsonl": "no line holds"}
+    cases = {
+        "absent": "no such file or folder",
+        "empty": r"no \*\.jsonl file",
+        "other.jsonl": "no line is a prediction",
+    }
     for name, message in cases.items():
         with pytest.raises(DataError, match=message):
             read_run(tmp_path / name, dataset)

@@ -69,7 +69,7 @@ def test_shards_ask_every_request_once(exams: Dataset, number: int, monkeypatch:
 
 
 def test_a_shard_that_would_be_empty_or_cut_an_exam_is_refused(exams: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(OptionsError, match=r"'siming_nothing' is no task and no group\. The nearest: siming_"):
+    with pytest.raises(OptionsError, match=r"'siming_nothing' is not a task or group\. The nearest: siming_"):
         settings_named(["siming_nothing"])
     monkeypatch.setenv("SIMING_DATA", str(exams.root))
     monkeypatch.setenv("SIMING_SHARD", "1/50")
@@ -166,7 +166,7 @@ def test_parts_with_two_answers_or_other_frames_of_one_task_are_refused(
 ) -> None:
     _, folders = parts
     other = write_run(exams, tmp_path / "other", "rater_b", model="org/Model", noise=0.9, seed=5)
-    with pytest.raises(DataError, match=r"stands in .* already, with another answer"):
+    with pytest.raises(DataError, match=r"is already in .*, with a different answer"):
         read_run([folders[0], other], exams)
     for folder, size in zip(folders, (896, 896, 448), strict=True):
         (log,) = folder.glob("*_samples_siming_clip_score.jsonl")

@@ -89,7 +89,7 @@ def test_a_run_on_a_part_is_read_on_that_part(parted: Dataset, make_run: Callabl
     assert number_of(score_run(run).settings["full_score"], "coverage").value == 1
     both = read_run(folder, take_part(parted, "person:test"))  # v001 and v003, which are the part train
     assert len(both.asked("full_score")) == 2
-    with pytest.raises(DataError, match="no line holds a prediction about the split 'test' of"):
+    with pytest.raises(DataError, match="no line is a prediction for the split 'test' of"):
         read_run(folder, take_part(parted, "test"))
     unanswered(next(folder.glob("*_samples_*full_score*")), (1,))
     run = read_run(folder, parted)

@@ -40,8 +40,8 @@ def test_a_long_reply_keeps_its_ends(exams: Dataset) -> None:
     assert "⟦77,010 characters left out⟧" in cut.reply
 
 
-SCHEMA = "SIMING_SCHEMA=json holds a model to the form where its class takes a schema"
-STEP = "SIMING_ASK=step asks about one step at a time"
+SCHEMA = "try SIMING_SCHEMA=json (enforces the JSON format, if the service supports it)"
+STEP = "try SIMING_ASK=step (one question per step)"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ STEP = "SIMING_ASK=step asks about one step at a time"
         ),
         (
             UnreadNote({"full_score": {"ok": 16}}, signs={"full_score": {"several": 16, "alike": 12}}),
-            "full_score: 12 of 16 replies give every step the same answer; read some.",
+            "full_score: 12 of 16 replies give every step the same answer; read some of them.",
             False,
         ),
     ],
