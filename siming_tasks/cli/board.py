@@ -12,7 +12,7 @@ import click
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, show_problems
-from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.common.errors import DataError, OptionsError, field_message
 from siming_tasks.common.input_kinds import kind_of
 from siming_tasks.common.sanitize import alike
 from siming_tasks.options import Options
@@ -100,7 +100,7 @@ def _pack(
         model = ModelCard.model_validate({**card, "name": card["name"] or sources[0].name})
     except ValidationError as error:
         first = error.errors()[0]
-        raise OptionsError(f"--{str(first['loc'][0]).replace('_', '-')}: {first['msg']}.") from None
+        raise OptionsError(f"--{str(first['loc'][0]).replace('_', '-')}: {field_message(first)}.") from None
     out = out or Path(f"{sources[0].slug}.zip")
     if out.exists():
         raise DataError(

@@ -93,7 +93,7 @@ def test_a_plain_copy_shows_the_same_and_tells_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "again.mp4").read_bytes() == first, "a copy of a copy is the copy"
     for codec, options in (("mpeg4", {}), ("libx265", {"x265-params": "log-level=none"})):
         other = write_video(tmp_path / f"{codec}.mp4", codec=codec, options=options)
-        with pytest.raises(MediaError, match="may carry more than pictures"):
+        with pytest.raises(MediaError, match="may contain more than pictures"):
             copy_plain(other, tmp_path / "refused.mp4")
     assert not (tmp_path / "refused.mp4").exists()
 
@@ -265,7 +265,7 @@ def test_sound_that_is_trimmed_away_stays_behind_and_pictures_are_refused(tmp_pa
         assert 0.9 < sum(frame.samples for frame in copied.decode(audio=0)) / 16000 < 1.1
     hide(source, begin // 16000 * 5120, of_sound=False)
     assert read_timeline(source).n_frames == 10
-    with pytest.raises(MediaError, match="may carry more than pictures"):
+    with pytest.raises(MediaError, match="may contain more than pictures"):
         copy_plain(source, tmp_path / "refused.mp4")
 
 
@@ -432,7 +432,7 @@ def test_jobs_and_uploads_need_consent_and_a_plan_says_who_has_it(
     (public.root / "media" / "v001.mp4").write_bytes((real / "media" / "v001.mp4").read_bytes())
     state(public.root, consent={"services": "any"})
     restate(public.root)
-    with pytest.raises(DataError, match="may carry more than pictures"):
+    with pytest.raises(DataError, match="may contain more than pictures"):
         push(open_dataset(public.root), "org/exams")
 
 

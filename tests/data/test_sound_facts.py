@@ -111,7 +111,7 @@ def test_a_build_says_who_cannot_judge_which_steps(tmp_path: Path, capsys: pytes
     write_video(tmp_path / "videos" / "IMG_2.mp4", seed=2, audio=True)
     built = build_dataset(tmp_path / "exams", **how)
     found = {problem.code: str(problem) for problem in built.warnings}
-    assert "IMG_2.mp4: its sound track is without any sound." in found["sound-silent"]
+    assert "IMG_2.mp4: its sound track is silent." in found["sound-silent"]
     said = "\n* 2 of the 4 steps need sound (cpr_02, aed_01).\n"
     assert said in (tmp_path / "exams" / "README.md").read_text()
     assert main(["data", "check", str(tmp_path / "exams"), "--quick"]) == 0

@@ -31,7 +31,7 @@ class Backbone:
         name: of the folder, or of the repository.
 
     Raises:
-        DataError: there is no such model, or it is none of single pictures.
+        DataError: there is no such model, or it is not a model of single pictures.
     """
 
     def __init__(self, source: str) -> None:
@@ -49,7 +49,7 @@ class Backbone:
             self.features([Image.new("RGB", (480, 270), (90, 120, 150))])  # before hours of videos
         except (AttributeError, ImportError, KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
             why = next(iter(str(error).splitlines()), type(error).__name__)[:200].rstrip(".")
-            fix = "Name a model of single pictures with safetensors weights, such as facebook/dinov2-base."
+            fix = "Give a model of single pictures with safetensors weights, such as facebook/dinov2-base."
             raise DataError(f"--backbone {source}: {why}. {fix}") from None
 
     def features(self, pictures: Sequence[Image]) -> NDArray[np.float32]:

@@ -79,13 +79,13 @@ def write_baseline(
         DataError: the labels are withheld, there is one cluster only, or no clip can be shown.
     """
     if dataset.withheld:
-        raise DataError(f"{dataset.root}: the labels are withheld, and there is nothing to learn from. Give --labels.")
+        raise DataError(f"{dataset.root}: the labels are withheld, so there is nothing to train on. Give --labels.")
     clusters = clusters_of(dataset)
     if persons := [unit for unit in clusters.fixed if unit != "site"]:  # too few for an interval, but not independent
         clusters = clusters_of(dataset, persons[-1])
     count = len(set(clusters.names.values()))
     if count < 2:
-        raise DataError(f"{dataset.root}: all videos are of one {clusters.unit}, and nothing is left to learn from.")
+        raise DataError(f"{dataset.root}: all videos are of one {clusters.unit}, so nothing is left to train on.")
     folds = min(FOLDS, count)
     clips: dict[tuple[str, str], Clip] = {}
     unreadable = []
@@ -149,8 +149,8 @@ def _answers(
 def predict(train: NDArray[np.float32], labels: _Floats, groups: NDArray[Any], test: NDArray[np.float32]) -> _Floats:
     """The likeliest points of some clips, by a logistic regression on others.
 
-    The strength of its penalty is chosen by log loss in folds of the training clusters, those that hold every level of
-    the points on both sides; where there is none, it is scikit-learn's default. One level alone is what is said.
+    The strength of its penalty is chosen by log loss in those folds of the training clusters that have every level of
+    the points on both sides; without such a fold, it is scikit-learn's default. One level alone is what is said.
 
     Args:
         train: features, shape (clips, width).

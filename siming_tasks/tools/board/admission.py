@@ -20,9 +20,10 @@ from siming_tasks.study.results.run import Run
 from siming_tasks.tools.board.submission import FIX, Received, predictions_of, read_submission
 
 REFUSALS = {
-    "reference": "a run of a reference judge (--model siming_reference), which is no model. Submit a model.",
-    "supervised": "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the "
-    "models of your own report; submit a model.",
+    "reference": "a run of a reference judge (--model siming_reference), and reference judges "
+    "are not accepted. Submit a model.",
+    "supervised": "a supervised baseline, which was trained on the labels of this data set. Use it only in "
+    "your own report; submit a model.",
 }
 """Reason to refuse each kind of judge that :func:`siming_tasks.study.analysis.claims.why_unranked` never ranks."""
 
@@ -57,7 +58,7 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
     """Read, check and score one archive. Its bytes are not kept.
 
     Raises:
-        DataError: the board refuses it; names the file, what is wrong and the way out.
+        DataError: the board refuses it; names the file, what is wrong and what to do.
     """
     try:
         received = read_submission(path, dataset)
@@ -71,13 +72,13 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
             if name in TASKS and name not in STANDARD_TASKS:
                 what = "an ablation" if name in ABLATION_TASKS else "another form of the reply"
                 task = TASKS[name].task_name
-                raise DataError(f"{path}: holds {task}, {what}, which is no part of the benchmark. {FIX}")
+                raise DataError(f"{path}: contains {task}, {what}, which is not part of the benchmark. {FIX}")
         settings = {name: run.evaluate(name, options) for name in run.settings}
         card = received.submission.model
         # what is odd is counted by kind; its reasons would tell of labels
         kinds = Counter(problem.code for problem in run.problems)
         findings = [one_line(f"{n:,} {_FINDINGS.get(code, code)}.") for code, n in kinds.items()]
-        findings += ["The model has seen test data, by its own card."] if card.saw_test_data == "yes" else []
+        findings += ["The model has seen test data, according to its card."] if card.saw_test_data == "yes" else []
         return Entry(replace(received, predictions=b""), run, settings, tuple(findings), shown_name(card.name))
     except _UNFORESEEN as error:
         what = f"{type(error).__name__}: {one_line(error, 200)}"

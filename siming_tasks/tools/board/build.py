@@ -50,18 +50,18 @@ def build_board(
     What they say of the labels is all in :mod:`siming_tasks.tools.board.disclosure`.
 
     Args:
-        folder: of submissions: a folder a sender.
+        folder: of submissions, one subfolder per sender.
         dataset: with labels.
         out: folder to write to; a board that is there is replaced.
         options: label mapping and rater.
-        new_ledger: begin a ledger (:mod:`siming_tasks.tools.board.ledger`); else there must be one.
+        new_ledger: start a ledger (:mod:`siming_tasks.tools.board.ledger`); otherwise it must exist.
         progress: show a bar on stderr.
 
     Returns:
         The submissions in the order of the ledger, and one line for each archive that was refused.
 
     Raises:
-        DataError: no archive, no labels, no ledger, no list of senders, or ``out`` holds something else.
+        DataError: no archive, no labels, no ledger, no list of senders, or ``out`` contains something else.
     """
     archives = archives_in(folder)
     if dataset.withheld:
@@ -100,7 +100,7 @@ def _admitted(
         try:
             sender = None if path.parent == folder else ledger.senders.get(alike(path.parent.name))
             if sender is None:
-                raise DataError(f"{path}: lies in no folder of the host's list of senders. Put it into its sender's.")
+                raise DataError(f"{path}: is not in the folder of a listed sender. Put it into its sender's folder.")
             entry = replace(admit(path, dataset, options), sender=sender)
             ledger.check(entry)
             first = entries.setdefault((sender, entry.received.sha256), entry)
@@ -114,12 +114,12 @@ def _admitted(
 def archives_in(folder: Path) -> list[Path]:
     """Every archive in a folder and in the folders in it, by name (DataError: no such folder, or none in it)."""
     if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder. Give the one with the archives of `siming board submit`.")
+        raise DataError(f"{folder}: no such folder. Give the folder with the archives of `siming board submit`.")
     inboxes = [folder, *(path for path in sorted(folder.iterdir()) if path.is_dir() and not _is_archive(path))]
     found = [path for inbox in inboxes for path in sorted(inbox.iterdir()) if _is_archive(path)]
     if found:
         return found
-    raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming board submit` there.")
+    raise DataError(f"{folder}: no *.zip found. Put the archives of `siming board submit` there.")
 
 
 def _is_archive(path: Path) -> bool:

@@ -3,9 +3,9 @@
 Of a judge that answered at least 95 % of a whole setting it says the headline metric to three digits and the ends of
 its interval to two; of any other, that it is not ranked. Whether a value exists at all depends on the labels: answers
 that are all the same are not ranked, whatever the labels are, and why another has no value is not said. A sender has
-one number a setting, and a later submission replaces it only where it is better beyond chance: the Ladder of Blum and
-Hardt (2015, https://proceedings.mlr.press/v37/blum15.html). A number and the word that another is not better both tell
-of labels; so of a sender three submissions a setting are answered in all, whatever the edition.
+one number per setting, and a later submission replaces it only if it is better beyond chance: the Ladder of Blum and
+Hardt (2015, https://proceedings.mlr.press/v37/blum15.html). A number, and the statement that another is not better,
+both reveal something about labels. So each sender gets three answers per setting in all, whatever the edition.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ Told = float | str | None
 _WHY = {
     "incomplete": "It did not answer 95 % of the whole setting.",
     "constant": "All its answers are the same.",
-    "spent": f"Its sender has had {NUMBERS} answers in this setting, on labels of these exams.",
-    "not better": "Not better beyond chance than the number that its sender has.",
+    "spent": f"Its sender has used all {NUMBERS} results in this setting, on labels of these exams.",
+    "not better": "Not better, beyond chance, than its sender's current number.",
 }
-_REPLACED = "Replaced by a later one of its sender, which is better."
+_REPLACED = "Replaced by a later, better one from the same sender."
 
 
 def is_scored(told: Told) -> bool:
-    """True for an answer that tells of labels."""
+    """True for an answer that reveals something about labels."""
     return told not in ("incomplete", "constant", "spent")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A submission in one setting, its sender, and what was told of it by setting when it was first seen."""
+    """A submission in one setting, its sender, and the result published per setting when it was first seen."""
 
     sender: str
     entrant: Entrant
@@ -67,7 +67,7 @@ def chosen(
     """The submissions whose numbers a setting shows, one a sender; by the name of each other one, why not; what is new.
 
     Args:
-        candidates: in the order of the ledger. What was told once is told again; only what is new is decided.
+        candidates: in the order of the ledger. Published results are repeated; only what is new is decided.
         setting: its name.
         spent: answers that a setting and sender have had; those that are given here are added.
         options: label mapping and positive class.

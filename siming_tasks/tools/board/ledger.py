@@ -1,6 +1,6 @@
-"""The ledger of a board: what came, from whom, and what was told of it. It alone orders and counts.
+"""The ledger of a board: submissions, their senders, and their published results. It alone orders and counts.
 
-``INBOX.ledger.jsonl`` lies beside the inbox and has a line for each archive and set of labels. A build adds its lines
+``INBOX.ledger.jsonl`` is next to the inbox and has a line for each archive and set of labels. A build adds its lines
 before it publishes anything, all or none of them; no line is ever changed. Labels can be found out from it by trying:
 it is as private as they are. ``INBOX.senders.txt`` is the host's list of senders.
 """
@@ -31,8 +31,8 @@ from siming_tasks.tools.board.disclosure import NUMBERS, Told, is_scored
 class Line(BaseModel):
     """One archive, when it was first seen with these exams.
 
-    ``exams`` are their keys (:func:`exam_keys`), ``shown`` is by setting the number that boards show of it, or a word
-    for why they show none.
+    ``exams`` are their keys (:func:`exam_keys`), ``shown`` is, by setting, the number that boards show for it, or a
+    word for why they show none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,7 +63,7 @@ class Ledger:
         came = [line for line in self.lines if line.archive == name and self._sender(line) == entry.sender]
         if came and entry.received.sha256 not in {line.sha256 for line in came}:
             what = f"not the file that came under this name ({came[0].seen}, SHA-256 {came[0].sha256[:12]})"
-            raise DataError(f"{entry.received.path}: {what}. Put that one back; another one needs another name.")
+            raise DataError(f"{entry.received.path}: {what}. Restore the first one; give a new archive a new name.")
 
     def order(self, entry: Entry) -> tuple[int, str]:
         """The place of an archive: as it was first seen; new ones of one build by their SHA-256."""
@@ -71,13 +71,13 @@ class Ledger:
         return next(known, len(self.lines)), entry.received.sha256
 
     def told(self, entry: Entry) -> dict[str, Told]:
-        """By setting, what boards on these very exams and labels have said of an archive."""
+        """By setting, the results that boards on exactly these exams and labels have published for an archive."""
         mine = self.mapping, set(self.exams)
         same = (line for line in self.lines if self._is_of(line, entry) and (line.mapping, set(line.exams)) == mine)
         return {setting: said for line in same for setting, said in line.shown.items()}
 
     def spent(self) -> Counter[tuple[str, str]]:
-        """By setting and sender, the answers that tell of labels of any of these exams."""
+        """By setting and sender, the results that reveal something about labels of any of these exams."""
         mine, counts = set(self.exams), Counter[tuple[str, str]]()
         for line in self.lines:
             if mine & set(line.exams):
@@ -109,19 +109,20 @@ class Ledger:
 
 @contextmanager
 def open_ledger(inbox: Path, archives: int, dataset: Dataset, options: Options, *, new: bool) -> Iterator[Ledger]:
-    """The ledger of an inbox with so many archives; another build waits until the block has ended.
+    """The ledger of an inbox with this many archives; another build waits until the block has ended.
 
     Raises:
-        DataError: no list of senders, no ledger without ``new``, one with it, or a line that is none.
+        DataError: no list of senders, no ledger without ``new``, one with it, or an invalid line.
     """
     senders, path, lines = read_senders(inbox), _beside(inbox, ".ledger.jsonl"), list[Line]()
     with locked(f"{path}.lock"):
         if new and path.exists():
-            raise DataError(f"{path}: there is a ledger. Leave --new-ledger out.")
+            raise DataError(f"{path}: a ledger already exists. Leave --new-ledger out.")
         if not new and not path.exists():
             raise DataError(
-                f"{path}: no such file, and {inbox} holds {archives:,} archives. Put it back. A new one (--new-ledger) "
-                f"knows of nothing that was shown: it costs up to {NUMBERS} more numbers a sender and setting on the "
+                f"{path}: no such file, but {inbox} contains {archives:,} archives. Put it back. A new one "
+                f"(--new-ledger) forgets all published results, and allows {NUMBERS} more "
+                "per sender and setting on the "
                 "same hidden labels."
             )
         text = "" if new else read_text(path, 256_000_000)
@@ -130,7 +131,7 @@ def open_ledger(inbox: Path, archives: int, dataset: Dataset, options: Options, 
             try:
                 lines.append(Line.model_validate(parse_object(line)))
             except (ValueError, RecursionError) as error:  # pydantic's is a ValueError
-                what = f"{path}:{number}: no line of a ledger ({one_line(error, 200)})"
+                what = f"{path}:{number}: not a line of a ledger ({one_line(error, 200)})"
                 raise DataError(f"{what}. Put the last good copy back; nothing was counted.") from None
         yield Ledger(path, text, lines, senders, exam_keys(dataset, options.rater), options.mapping)
 
@@ -139,15 +140,15 @@ def read_senders(inbox: Path) -> dict[str, str]:
     """The sender of each folder, from the host's list: a line is a sender, with commas between the folders' names.
 
     Raises:
-        DataError: no list, or a name that stands in it twice.
+        DataError: no list, or a name that is in it twice.
     """
     path, found = _beside(inbox, ".senders.txt"), dict[str, str]()
-    fix = "Write a line for each sender into it: the name of its folder in the inbox."
+    fix = "Write one line per sender: the name of its folder in the inbox."
     for number, line in enumerate(read_text(path, 4_000_000, fix).splitlines(), 1):
         names = [name.strip() for name in line.split(",") if name.strip()]
         for name in names:
             if alike(name) in found:
-                raise DataError(f"{path}:{number}: {shown_name(name)} stands in the list twice. Keep one.")
+                raise DataError(f"{path}:{number}: {shown_name(name)} is in the list twice. Keep one.")
             found[alike(name)] = shown_name(names[0])
     return found
 

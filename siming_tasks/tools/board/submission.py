@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from siming_tasks import __version__
 from siming_tasks.benchmark.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests
-from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.errors import DataError, Problem, field_message
 from siming_tasks.common.files import atomic_path, read_bytes
 from siming_tasks.common.public_facts import public_media, public_run
 from siming_tasks.common.sanitize import one_line
@@ -85,7 +85,7 @@ class _DatasetRef(_Model):
 
 
 class Submission(_Model):
-    """``submission.json``: what the archive says of itself. It holds no numbers: the board computes them."""
+    """``submission.json``: what the archive says of itself. It contains no numbers: the board computes them."""
 
     format: Literal["siming-submission-1"]
     created_with: Annotated[str, Field(pattern=r"^siming-tasks [\w.+-]{1,40}$")]
@@ -164,7 +164,7 @@ def read_submission(path: Path, dataset: Dataset) -> Received:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path}: submission.json: {one_line(where, 200)}: {first['msg']}. {FIX}") from None
+        raise DataError(f"{path}: submission.json: {one_line(where, 200)}: {field_message(first)}. {FIX}") from None
     except (ValueError, RecursionError) as error:
         what = "nested too deeply" if isinstance(error, RecursionError) else error
         raise DataError(f"{path}: submission.json is not JSON ({what}). {FIX}") from None
@@ -188,7 +188,7 @@ def _read_members(path: Path, archive: zipfile.ZipFile, limits: Mapping[str, int
     names = [item.orig_filename for item in archive.infolist()[: len(limits) + 1]]
     if sorted(names) != sorted(limits):
         shown = ", ".join(repr(name[:60]) for name in names) or "nothing"
-        raise DataError(f"{path}: holds {shown}; a submission holds exactly {' and '.join(sorted(limits))}.")
+        raise DataError(f"{path}: contains {shown}; a submission contains exactly {' and '.join(sorted(limits))}.")
     parts = {}
     for item in archive.infolist():
         where, limit = f"{path}: {item.filename}", limits[item.filename]
@@ -259,9 +259,12 @@ def _line_fault(line: bytes, steps: int) -> str | None:
         return None
     if put := row.get("asking") or row.get("part"):
         how = str(put)[:_LONGEST_ANSWER]
-        return f"asked otherwise ({how}), which is no part of the benchmark; a board takes the plain questions."
+        return (
+            f"asked in another way ({how}), which is not part of the benchmark; a board "
+            "accepts only the plain questions."
+        )
     if other := sorted(row.keys() - _KEYS):
-        return f"key {other[0][:64]!r}; a submission holds answers and how they were read, no raw replies."
+        return f"key {other[0][:64]!r}; a submission contains answers and their status, no raw replies."
     for name in (*_ANSWERS, "missing"):
         value = row.get(name)
         values = value.values() if isinstance(value, dict) else (value,)
@@ -270,8 +273,8 @@ def _line_fault(line: bytes, steps: int) -> str | None:
             for value in values
         )
         if len(values) > steps or not short:
-            return f"`{name}` holds more than one short answer for each of {steps} steps."
+            return f"`{name}` has more than one short answer for each of {steps} steps."
     media = row.get("media")
     if isinstance(media, dict) and len(media) > _MOST_FACTS:
-        return f"`media` holds {len(media):,} facts; at most {_MOST_FACTS} are read."
+        return f"`media` has {len(media):,} facts; at most {_MOST_FACTS} are read."
     return None

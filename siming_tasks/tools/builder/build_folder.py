@@ -42,7 +42,7 @@ _NAMED = 20
 
 @dataclass(frozen=True, repr=False)
 class Built(ShortRepr):
-    """The new dataset, the table of original names beside it, and what should be looked at."""
+    """The new data set, the table of original names next to it, and the warnings to check."""
 
     dataset: Dataset
     names_file: Path
@@ -63,7 +63,7 @@ def build_dataset(
     progress: bool = False,
     show: Callable[[BuildPlan], None] | None = None,
 ) -> Built:
-    """Build a dataset folder. ``out`` appears when everything is done; until then finished videos wait beside it.
+    """Build a data set folder. ``out`` appears when all is done; until then finished videos are in a folder next to it.
 
     Args:
         out: the new folder. If it exists and was built from the same inputs, nothing is done.
@@ -131,17 +131,15 @@ def overview(plan: BuildPlan) -> tuple[list[str], list[list[str]], list[str]]:
         counts += [sum(not row.applicable for row in rows), len(timed), len(plan.ids) - len(rows)]
         lines.append([step.id, *map(str, counts)])
     of_videos = {row.video: row.about for row in plan.rows}
-    notes = [f"{len(plan.ids)} videos, {len(plan.rows)} steps of them, {len(plan.raters)} raters, "
+    notes = [f"{len(plan.ids)} videos, {len(plan.rows)} scored steps, {len(plan.raters)} raters, "
              f"{len(plan.students)} students."]  # fmt: skip
-    notes += [f"The consensus is {plan.reference!r}, who is no physician here."] if plan.reference else []
+    notes += [f"The consensus is {plan.reference!r}, who is not a physician here."] if plan.reference else []
     for kind in VIDEO_FIELDS:
         videos = Counter(about[kind] for about in of_videos.values() if kind in about)
         named = [f"{name} ({count})" for name, count in videos.most_common(_NAMED)]
         more = f" and {len(videos) - _NAMED} more" if len(videos) > _NAMED else ""
         notes += [f"Videos of each {kind}: {', '.join(named)}{more}."] if videos else []
-    notes += (
-        [f"{cut} steps end after their video: by half a second they are cut back, beyond it refused."] if cut else []
-    )
+    notes += [f"{cut} steps end after their video: up to half a second is cut off, more is an error."] if cut else []
     return heads, lines, notes
 
 
@@ -150,7 +148,7 @@ def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
     if plan.decision.open:
         sheet = write_adjudication(_beside(out, "adjudicate").with_suffix(".xlsx"), plan.rubric, plan.decision.open)
         what = f"{len(plan.decision.open)} of {len(plan.rows)} rows have no reference points; listed in {sheet}."
-        fix = "Fill in the points of `consensus` there and give it as a further --labels, or choose a --consensus rule."
+        fix = "Fill in the points of `consensus` there and add the file as --labels, or choose a --consensus rule."
         errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
     if errors:
         warnings = [problem for problem in problems if problem.severity == "warning"]
@@ -198,10 +196,10 @@ def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[
         problems += [loss] if loss else []
         found = [
             (done["unheard"], "sound-damaged",
-             f"{done['unheard']} packets of its sound are damaged; silence stands for them.",
+             f"{done['unheard']} packets of its sound are damaged and become silence.",
              "Export it again from the source."),
             (done["loudest"] is not None and done["loudest"] <= QUIET, "sound-silent",
-             "its sound track is without any sound.", "Take a recording whose microphone was on."),
+             "its sound track is silent.", "Use a recording with the microphone on."),
         ]  # fmt: skip
         problems += [
             Problem(code, what, fix, str(source.path), severity="warning") for so, code, what, fix in found if so

@@ -68,7 +68,7 @@ class BuildOptions:
         allow_loss: build also videos of which more than one picture in twenty is lost.
         simulated_videos, simulated_labels: they are simulated.
         consent: host names of those who may receive recordings, or ``any``.
-        rater_facts: by the table's name, what is known of a rater; an instrument is a rater of that kind.
+        rater_facts: by the table's name, the facts about a rater; an instrument is a rater of that kind.
     """
 
     name: str = ""
@@ -273,7 +273,7 @@ def _unkept_ids(rows: Sequence[LabelRow]) -> Iterator[Problem]:
 def rater_names(
     rows: Iterable[LabelRow], keep: bool = False, facts: Mapping[str, Rater] | None = None
 ) -> dict[str, str]:
-    """The name in the dataset by the table's name, in order of appearance; the consensus is no rater.
+    """The name in the dataset by the table's name, in order of appearance; the consensus is not a rater.
 
     Names that are letters or numbers already stay (``rater_li`` may be somebody), and those of instruments, rules and
     models; the others get the letters that are left. ``keep``: all stay.
@@ -290,14 +290,14 @@ def rater_names(
 def decide(rows: Iterable[LabelRow], rule: str = "agree", facts: Mapping[str, Rater] | None = None) -> Decision:
     """Fill in each step's consensus.
 
-    A consensus that the table gives stands. Otherwise: the common points of at least two human raters who agree; else
+    A consensus in the table is kept. Otherwise: the common points of at least two human raters who agree; otherwise
     what ``rule`` says. A table without any points at all is a dataset with withheld labels.
 
     Args:
         rows: label rows.
         rule: ``agree`` (disagreement is an error), ``mean`` (of all human raters) or a rater's name (that rater's
             points, also an instrument's).
-        facts: what is known of the raters; one of whom nothing is known is a person.
+        facts: facts about the raters; a rater without facts is a person.
     """
     facts = facts or {}
     rows = [row for row in rows if row.applicable]
@@ -342,5 +342,5 @@ def _undecided(row: LabelRow, rule: str, facts: Mapping[str, Rater]) -> Problem:
     if len(people) == 1:
         fix = f"Add a row of {CONSENSUS}, or --consensus {people[0]}."
         return row.problem("consensus-missing", f"only one rater gave points ({scores}).", fix)
-    fix = f"Add a row of {CONSENSUS}, or say --consensus mean."
+    fix = f"Add a row of {CONSENSUS}, or use --consensus mean."
     return row.problem("consensus-open", f"the raters differ ({scores}).", fix, "points")

@@ -42,12 +42,12 @@ def ratings_labels(path: Path, rubric: Rubric, use: UseRatings) -> tuple[list[Ju
     has a row of times. ``line`` counts the rows that come out.
 
     Raises:
-        DataError: it is no event log, or has another rubric than the build.
+        DataError: it is not an event log, or its rubric differs from the build's.
     """
     with closing(EventLog.read(path)) as event_log:
         if rubric_digest(event_log.rubric) != rubric_digest(rubric):
             logged = f"{event_log.rubric.rubric_id} {event_log.rubric.version}"
-            raise DataError(f"{path}: was rated by another rubric ({logged}). Give that one as --rubric.")
+            raise DataError(f"{path}: was rated with another rubric ({logged}). Give that one as --rubric.")
         exams = list(event_log.exams().values())
         states = replay_exams([*event_log.events(RATING), *event_log.events(ADJUDICATION)])
     problems: list[Problem] = []
@@ -94,7 +94,7 @@ def ratings_labels(path: Path, rubric: Rubric, use: UseRatings) -> tuple[list[Ju
                 )
     if differing:
         what = f"raters marked {len(differing)} steps differently, the first being {differing[0]}."
-        add("span-differs", what, f"Say whose marks are the spans: --spans-from {' or '.join(map(repr, raters))}.")
+        add("span-differs", what, f"Choose whose marks are the spans: --spans-from {' or '.join(map(repr, raters))}.")
     if unmarked:
         what = f"{len(unmarked)} steps are marked by others and not by {use.spans_from!r}, the first being"
         add("span-missing", f"{what} {unmarked[0]}.", "They have no clip.", warning=True)
@@ -102,7 +102,7 @@ def ratings_labels(path: Path, rubric: Rubric, use: UseRatings) -> tuple[list[Ju
         what = f"raters differ on {undecided} steps that nobody has adjudicated."
         add("adjudication-open", what, "Decide them with `siming data rate DIR --adjudicate`.", warning=True)
     if not rows and not problems:
-        add("nothing-read", "holds no labels.", "Is it the right file?")
+        add("nothing-read", "contains no labels.", "Is it the right file?")
     return rows, problems
 
 
@@ -122,7 +122,7 @@ def _span(
 def station_facts(
     inputs: Iterable[Path], use: UseRatings, videos: VideoFiles, simulated: bool
 ) -> tuple[dict[str, Rater], list[Problem]]:
-    """Facts about the raters of a build's event logs, and what is wrong with the logs beside their labels.
+    """Facts about the raters of a build's event logs, and problems of the logs apart from their labels.
 
     Raters saw the recording, and heard it if the sound was on while it played: an exam was heard if at least half of
     what was played of it had sound. Of a rater who heard some exams and not others, or of whom no playing is known,
@@ -132,7 +132,7 @@ def station_facts(
     problems: list[Problem] = []
     paths = [path for path in dict.fromkeys(inputs) if is_event_log(path)]
     if use != UseRatings() and not paths:
-        what = "--spans-from and --finished are about the event log of a rating station, and none is given."
+        what = "--spans-from and --finished need the event log of a rating station; none is given."
         problems.append(Problem("ratings-unused", what, "Leave them out."))
     for path in paths:
         with closing(EventLog.read(path)) as event_log:
@@ -159,8 +159,8 @@ def station_facts(
             if {True, False} <= heard:
                 count = sum(share is not None and share >= 0.5 for share in known)
                 had = f"{rater} had the sound on in {count} of {len(known)} exams"
-                fix = "State `heard` under `raters:` in dataset.yaml, if you know better."
-                what = f"{had}: nothing is stated of what was heard."
+                fix = "State `heard` under `raters:` in dataset.yaml if you know it."
+                what = f"{had}: whether they heard the exams is not stated."
                 problems.append(Problem("heard-differs", what, fix, str(path), severity="warning"))
     return facts, problems
 
@@ -177,6 +177,6 @@ def _hardly_played(
         if few := sorted(each for each in played if each[0] < _WATCHED):
             share, name = few[0]
             what = f"{rater} scored {len(few)} of {len(played)} exams with less than half of the video played"
-            fix = "Ask whether the video was watched elsewhere; if not, have them rated again."
+            fix = "Ask whether the videos were watched elsewhere; if not, have them rated again."
             least = f"the least of all {name!r} ({100 * share:.0f} %)"
             yield Problem("hardly-played", f"{what}, {least}.", fix, str(path), severity="warning")

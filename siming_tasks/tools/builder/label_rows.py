@@ -1,4 +1,4 @@
-"""The long table of labels, one row a judgment, and the labels of each step of each video that it comes to."""
+"""The long table of labels, one row per judgment, and the labels of each step and video that result from it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COPY = 10
 
 @dataclass(frozen=True)
 class Judgment:
-    """One row of the table: what a rater says of a step of a video, and where that stands.
+    """One row of the table: a rater's judgment of one step of a video, and its place in the file.
 
     Attributes:
         video: the name that the table has for it.
@@ -110,7 +110,7 @@ def joined(
     Args:
         judgments: the table.
         spelling: the one name of a video that is written in several ways.
-        who: what was said of names.
+        who: facts about names.
     """
     steps: dict[tuple[str, str], list[Judgment]] = {}
     for judgment in judgments:
@@ -125,7 +125,7 @@ def joined(
             joint.append(_step(video, step_id, rows, problems))
         elif not all(row.says_nothing for row in rows):
             lacking = "this step" if video in judged else "this video"
-            fix = "Write the names as they stand in the table with points, add points, or delete the row."
+            fix = "Write the names as in the table with points, add points, or delete the row."
             problems.append(rows[0].problem("row-unlabelled", f"times, but no row with points of {lacking}.", fix))
     return joint, problems
 
@@ -135,7 +135,7 @@ def _step(video: str, step_id: str, rows: Sequence[Judgment], problems: list[Pro
 
     def differs(code: str, first: Judgment, second: Judgment, one: str, other: str, column: str) -> None:
         what = f"{other} here and {one} on {first.place}."
-        problems.append(second.problem(code, what, "Keep the right one of the two.", column))
+        problems.append(second.problem(code, what, "Keep the correct one.", column))
 
     given: dict[str, Judgment] = {}
     for row in rows:
@@ -198,12 +198,12 @@ def _names(judgments: Sequence[Judgment], who: Persons) -> Iterator[Problem]:
                 yield problem("no-name", name, fault, fix)
             elif kind == "rater" and is_aggregate(name) and name not in (CONSENSUS, *who.physicians):
                 fix = f"Say --consensus {name!r} if it is what was agreed, else --physician {name!r}, or delete it."
-                yield problem("rater-aggregate", name, "is a decision or a mean, and no physician", fix)
+                yield problem("rater-aggregate", name, "is a decision or a mean, not a physician", fix)
         for name, known in alike_pairs([*((CONSENSUS,) if kind == "rater" else ()), *rows], who.different):
             place = f" on {rows[known][0].place}" if known in rows else ""
-            fix = f"Write one name in one way; if they are two, say --different {known!r} {name!r}."
+            fix = f"Spell the name in one way; if they are two, give --different {known!r} {name!r}."
             fix = f"Write {CONSENSUS!r} if it is what was agreed, else another name." if known == CONSENSUS else fix
-            yield problem("name-differs", name, f"here and {known!r}{place} are one {kind} or two", fix)
+            yield problem("name-differs", name, f"here and {known!r}{place} may be one {kind} or two", fix)
 
 
 def _two_facts(judgments: Sequence[Judgment], spelling: Callable[[str], str]) -> Iterator[Problem]:
@@ -214,7 +214,9 @@ def _two_facts(judgments: Sequence[Judgment], spelling: Callable[[str], str]) ->
             known, there = first.setdefault((spelling(row.video), name), (value, row))
             if known != value:
                 what = f"video {row.video!r}: {name} is {value!r} here and {known!r} on {there.place}."
-                yield Problem("video-differs", what, "Write the same in all rows of a video.", row.file, row.line, name)
+                yield Problem(
+                    "video-differs", what, "Write the same value in all rows of a video.", row.file, row.line, name
+                )
                 first[spelling(row.video), name] = (value, row)
 
 
@@ -225,7 +227,7 @@ def copied(rows: Sequence[LabelRow], raters: Sequence[str]) -> Iterator[Problem]
             both = [row for row in rows if one in row.scores and other in row.scores]
             if len(both) >= COPY and all(row.scores[one] == row.scores[other] for row in both):
                 what = f"{one!r} and {other!r} give the same points in all {len(both)} judgments."
-                fix = "Make sure that neither is a copy of the other: nobody would see a disagreement."
+                fix = "Make sure that neither is a copy of the other."
                 yield Problem("raters-equal", what, fix, severity="warning")
 
 

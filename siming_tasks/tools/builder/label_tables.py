@@ -2,10 +2,10 @@
 
 The first row of a table has its headings, exactly:
 
-* long, a row a judgment: ``video_id, step_id, rater, points`` and optionally ``start, end, student, site``;
-* wide, a row a video and rater: ``video_id, rater``, optionally ``student, site``, and steps by their ids, or by their
-  names exactly as the rubric has them;
-* times, a row a step of a video: ``video_id, step_id`` and optionally ``start, end, student, site``.
+* long, one row per judgment: ``video_id, step_id, rater, points`` and optionally ``start, end, student, site``;
+* wide, one row per video and rater: ``video_id, rater``, optionally ``student, site``, and steps by their ids, or by
+  their names exactly as the rubric has them;
+* times, one row per step of a video: ``video_id, step_id`` and optionally ``start, end, student, site``.
 
 A table is a CSV file (UTF-8, commas, decimal points) or one sheet of a workbook. Whatever else is refused, all of it at
 once, each finding with file, row, column, the value and the way out.
@@ -33,9 +33,13 @@ from siming_tasks.tools.builder.label_rows import COLUMNS, NAMES, NOT_APPLICABLE
 from siming_tasks.tools.builder.workbook import MAX_COLUMNS, MAX_ROWS, MAX_UNPACKED, Grid, read_workbook
 from siming_tasks.tools.station.event_log import is_event_log
 
-FORMS = "A table has the headings `video_id, step_id, rater, points` (a row a judgment), or `video_id, rater` and " \
-    "steps (a row a video and rater), or `video_id, step_id, start, end` (times); `siming data template` makes a " \
-    "workbook to copy them into."  # fmt: skip
+FORMS = (
+    "A table has the headings `video_id, step_id, rater, points` (one row per "
+    "judgment), or `video_id, rater` and steps "
+    "(one row per video and rater), or `video_id, step_id, start, end` (times); "
+    "`siming data template` makes a workbook "
+    "to copy them into."
+)
 _WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")
 """How workbooks begin: an archive, or an old or protected one."""
 _SAVE = "Save it as .xlsx, or as CSV UTF-8 (comma delimited)."
@@ -56,7 +60,7 @@ def read_labels(
     failed: list[Problem] = []
     empty: list[Path] = []
     for step_id in sorted({*COLUMNS} & {*rubric.by_id}):
-        what = f"step {step_id!r} of the rubric is called as a column of every table is."
+        what = f"step {step_id!r} of the rubric has the name of a column."
         problems.append(Problem("step-id-reserved", what, "Give it another id in the rubric."))
     for path in paths:
         try:
@@ -113,7 +117,7 @@ def read_grids(path: Path) -> list[Grid]:
     """The sheets of a workbook, or the rows of a CSV file, known by its first bytes.
 
     Raises:
-        DataError: the file as a whole cannot be read, or holds no row.
+        DataError: the file as a whole cannot be read, or has no row.
     """
     try:
         with open_regular(path) as stream:
@@ -132,7 +136,7 @@ def read_grids(path: Path) -> list[Grid]:
 def _csv(path: Path) -> Grid:
     text = read_text(path, MAX_UNPACKED, _SAVE)
     if "\0" in text:
-        raise DataError(f"{path}: holds NUL characters; not a text file. {_SAVE}")
+        raise DataError(f"{path}: contains NUL characters; not a text file. {_SAVE}")
     head = text.partition("\n")[0]
     if "," not in head and (mark := next((mark for mark in ";\t|" if mark in head), None)):
         raise DataError(f"{path}:1: its cells are separated by {mark!r}, not by commas. Save it as .xlsx.")
@@ -142,7 +146,7 @@ def _csv(path: Path) -> Grid:
         for cells in reader:
             if reader.line_num > MAX_ROWS or len(cells) > MAX_COLUMNS:
                 most = f"at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns are read"
-                raise DataError(f"{path}:{reader.line_num}: {most}. Delete what lies beyond the table.")
+                raise DataError(f"{path}:{reader.line_num}: {most}. Delete everything outside the table.")
             rows.append((reader.line_num, [cell_text(cell.strip()) for cell in cells]))
     except csv.Error as error:
         raise DataError(f"{path}:{reader.line_num}: not CSV: {error}. Check the quotes of that line.") from None
@@ -170,8 +174,8 @@ class _Table:
         steps = [head for head in heads if head in self.rubric.by_id]
         for number, cells in below:
             if any(cells[len(heads) :]) or any(cell for head, cell in zip(heads, cells, strict=False) if not head):
-                what = f"{len([cell for cell in cells if cell])} cells, and some of them under no heading."
-                fix = "Write decimal points, put quotes around cells with commas, and head each column."
+                what = f"{len([cell for cell in cells if cell])} cells, and some have no heading."
+                fix = "Use decimal points, put quotes around cells with commas, and give each column a heading."
                 self._add("row-too-long", what, fix, number)
                 continue
             whole = zip_longest(heads, cells[: len(heads)], fillvalue="")
@@ -195,10 +199,10 @@ class _Table:
         long = "step_id" in heads
         allowed = {*COLUMNS} if long else {"video_id", "rater", *VIDEO_FIELDS, *self.rubric.by_id}
         if "video_id" not in heads:
-            what = f"{', '.join(map(repr, filter(None, heads[:12])))} are no headings of a table."
+            what = f"{', '.join(map(repr, filter(None, heads[:12])))} are not headings of a table."
             fix = f"{FORMS} Write them into the first row, and nothing above them."
             if lower := next((row for row, cells in self.grid.rows if "video_id" in cells), None):
-                what, fix = f"the headings stand in row {lower}.", "Delete the rows above them."
+                what, fix = f"the headings are in row {lower}.", "Delete the rows above them."
             self._add("columns-missing", what, fix, number)
             return False
         for at, head in enumerate(heads):
@@ -210,10 +214,10 @@ class _Table:
             near = difflib.get_close_matches(head, self.rubric.by_id, 1, 0.6)
             like = f"If its cells are points from 0 to the step's maximum, write {near[0]!r}" if near else \
                 "If its cells are points of a step, write the step's id or exact name"  # fmt: skip
-            like = "If its cells are a rater's points, write them into rows of their own" if long else like
-            more = f" (nor {', '.join(repr(each) for _, each in unknown[1:12])})" if unknown[1:] else ""
-            what = f"{head!r} is no heading of a {'long' if long else 'wide'} table{more}."
-            self._add("columns-unknown", what, f"{like}; else delete the column.", number, f"column {at + 1}")
+            like = "If its cells are a rater's points, write one row per judgment" if long else like
+            more = f" (also {', '.join(repr(each) for _, each in unknown[1:12])})" if unknown[1:] else ""
+            what = f"unknown column {head!r} in a {'long' if long else 'wide'} table{more}."
+            self._add("columns-unknown", what, f"{like}; otherwise delete the column.", number, f"column {at + 1}")
         judged = {"rater", "points"} if long else {"rater"}
         only_times = long and not judged & {*heads}
         if lacking := set() if only_times else judged - {*heads}:
@@ -253,7 +257,7 @@ class _Table:
         for heading in NAMES:
             name = row[heading]
             if odd := re.search(r"⟦(U\+[0-9A-F]+)⟧", shown_name(name)):
-                what = f"{name!r} holds the invisible character {odd[1]}."
+                what = f"{name!r} contains the invisible character {odd[1]}."
                 self._add("name-unseen", what, "Write the name again, by hand.", number, heading)
             if heading == "video_id" and LOST in name:
                 self._add("no-name", f"{name!r} {not_a_name(name)}.", "Write the name again.", number, heading)
@@ -267,7 +271,7 @@ class _Table:
             self._unknown.add(step_id)
             near = difflib.get_close_matches(step_id, self.rubric.by_id, 1, 0.6)
             fix = f"Write the id as the rubric has it{f' ({near[0]!r}?)' if near else ''}."
-            self._add("step-unknown", f"{step_id!r} is no step of the rubric.", fix, number, "step_id")
+            self._add("step-unknown", f"{step_id!r} is not a step of the rubric.", fix, number, "step_id")
 
     def _points(self, number: int, text: str, step: RubricStep, column: str) -> tuple[float | None, bool]:
         """Points (None: none given, or no points) and whether the step applies."""
@@ -275,10 +279,10 @@ class _Table:
             return None, not text
         value = number_of(text)
         if value is None:
-            fix = f"Write the points alone, with a decimal point (2 or 1.5), {NOT_APPLICABLE}, or nothing."
+            fix = f"Write only the points, with a decimal point (2 or 1.5), {NOT_APPLICABLE}, or nothing."
             self._add("not-a-number", f"{text!r} is not a number of points.", fix, number, column)
         elif not 0 <= value <= step.max_score:
-            what = f"{text} is off the scale of {step.id}, 0-{step.max_score:g}."
+            what = f"{text} is outside the range of {step.id}, 0-{step.max_score:g}."
             self._add("score-off-scale", what, "Correct the points, or max_score in the rubric.", number, column)
         elif not is_on_increment(value, step.score_increment):
             allowed = "whole" if step.score_increment == WHOLE else "whole and half"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 MIN_CUT, CUT_SHARE = 0.5, 0.02
-"""Seconds, and share of the stated length, by which pictures may end early: sound often goes on a little."""
+"""Seconds, and share of the stated length, by which pictures may end early: sound often lasts a little longer."""
 KEPT_SHARE = 0.95
 """Share of a recording's pictures below which it is not built, unless the user says so."""
 LOOK_EVERY = 10.0
@@ -45,7 +45,7 @@ class Recording:
         tracks: number of sound tracks.
         sound_end: when the last packet of that track ends.
         unknown: whether no decoder knows that track.
-        pictures: those that it holds, and those that its header promises.
+        pictures: those that it contains, and those that its header states.
         lost: how many of these no build has, by reason, as far as it is known without decoding.
     """
 
@@ -66,7 +66,7 @@ class Recording:
             return None
         what = f"says {stated:.1f} s, and its pictures end after {self.duration:.1f} s"
         what += "." if cut or self.sound is None else f" (its sound after {self.sound_end:.1f} s)."
-        fix = "Copy it again from the source, if that is longer; else nothing is to be done."
+        fix = "Copy it again if the source is longer; otherwise do nothing."
         return Problem("media-cut", what, fix, str(self.path), severity="warning")
 
 
@@ -77,10 +77,10 @@ def loss_problem(source: Recording, lost: Mapping[str, int], allowed: bool) -> P
         return None
     code = "media-damaged" if DAMAGED in lost else "media-lost"
     why = ", ".join(f"{count} {reason}" for reason, count in lost.items())
-    what, file = f"of {source.pictures} pictures {number} do not survive: {why}.", str(source.path)
+    what, file = f"{number} of {source.pictures} pictures will be lost: {why}.", str(source.path)
     if allowed or number <= (1 - KEPT_SHARE) * source.pictures:
         return Problem(code, what, "Export it again from the source if they matter.", file, severity="warning")
-    fix = "Export it again from the source, leave its rows out, or build what is left of it with --allow-loss."
+    fix = "Export it again from the source, leave its rows out, or build the rest with --allow-loss."
     return Problem(code, what, fix, file)
 
 
@@ -89,7 +89,7 @@ def check_size(path: Path, frame: Any, size: tuple[int, int]) -> None:
     if (frame.width, frame.height) != size:
         at = f" at {frame.time:.2f} s" if frame.pts is not None and frame.time_base else ""
         what = f"its pictures change from {size[0]}x{size[1]} to {frame.width}x{frame.height}{at}"
-        raise MediaError(f"{path}: {what}. Give each part a file of its own, or join them by a video editor.")
+        raise MediaError(f"{path}: {what}. Save each part as its own file, or join them with a video editor.")
 
 
 @dataclass
@@ -137,8 +137,8 @@ def look_at(path: Path) -> Recording:
     """Read every packet's time, and decode the first picture and some of the others.
 
     Raises:
-        MediaError: it is no video that is read here, has no picture that can be decoded, its times jump or go back, or
-            its pictures change their size.
+        MediaError: it is not a supported video, no picture can be decoded, its times jump or go back, or its pictures
+            change their size.
     """
     with open_video(path) as (container, stream):
         tracks, whole = container.streams.audio, (container.duration or 0) / 1e6
@@ -147,7 +147,7 @@ def look_at(path: Path) -> Recording:
         look = _Look(path, container, stream, tracks[:1])
         packets = read_packets(path, container, stream, look.packets())
     if look.size is None:
-        raise MediaError(f"{path}: holds no picture that can be decoded.")
+        raise MediaError(f"{path}: no picture can be decoded.")
     heard, heard_end = (float(at - packets.zero) for at in look.heard) if tracks and look.heard else (None, 0.0)
     duration, stored = packets.end, len(packets.pts)
     stated = float(packets.seconds[0] + own / rate) if own else whole or None
@@ -168,7 +168,7 @@ def _own_number(container: InputContainer, stream: VideoStream) -> int:
 
 
 def look_at_all(paths: Iterable[Path]) -> Mapping[Path, Recording | MediaError]:
-    """Look at several files at once; the error of one that cannot be used stands in its place."""
+    """Inspect several files at once; a file that cannot be used gives its error instead."""
 
     def look(path: Path) -> Recording | MediaError:
         try:

@@ -42,7 +42,7 @@ def write_template(
     A sheet also has columns for the student and the site of each video; it is enough to fill in those of one sheet.
 
     Headings, videos and steps are locked (without a password); a cell takes the points of its step or N/A; a step's
-    criteria are the note of its heading and are shown beside the cell that is filled in.
+    criteria are the note of its heading and are shown next to the cell being edited.
 
     Args:
         out: the new ``.xlsx`` file.
@@ -55,12 +55,12 @@ def write_template(
         The steps, the names of the videos, and those of the physicians.
 
     Raises:
-        DataError: ``out`` exists or is no ``.xlsx``; a name that a workbook cannot hold; no such skill.
+        DataError: ``out`` already exists or is not an ``.xlsx``; a name that a workbook cannot store; no such skill.
     """
     if out.suffix.lower() != ".xlsx":
-        raise DataError(f"{out}: a template is an .xlsx file. Name it so.")
+        raise DataError(f"{out}: a template is an .xlsx file. Give a name with .xlsx.")
     if out.exists():
-        raise DataError(f"{out}: exists, and may hold somebody's points. Name another file.")
+        raise DataError(f"{out}: already exists and may contain points. Choose another file.")
     known = [skill.id for skill in rubric.skills]
     if unknown := [skill for skill in skills if skill not in known]:
         raise DataError(f"Skill {unknown[0]!r} is not in the rubric; it has {', '.join(known)}.")
@@ -112,7 +112,7 @@ def rater_names(raters: Sequence[str]) -> tuple[str, ...]:
             what = f"Rater {one_line(name)!r} cannot be the title of a sheet"
             raise DataError(f"{what}: at most {MAX_TITLE} characters, none of [ ] : * ? / \\ '. Shorten it.")
         if (fault := not_a_name(name)) or is_aggregate(name):
-            raise DataError(f"Rater {name!r} {fault or 'is a decision or a mean, and no physician'}. Choose another.")
+            raise DataError(f"Rater {name!r} {fault or 'is a decision or a mean, not a physician'}. Choose another.")
     twice = [(name, name) for name, count in Counter([CONSENSUS, "spans", *names]).items() if count > 1]
     for name, known in (*twice, *alike_pairs([CONSENSUS, "spans", *names])):
         raise DataError(f"Raters {known!r} and {name!r}: one name, or the name of another sheet. Choose another.")

@@ -45,7 +45,7 @@ THREADS = 4
 """Encoder threads: x264 writes other bytes with another number, which therefore follows neither cores nor jobs."""
 
 Done = dict[str, Any]
-"""What is known of a finished video: ``duration`` (s), ``sha256``, and the fields of ``Normalised``."""
+"""Facts about a finished video: ``duration`` (s), ``sha256``, and the fields of ``Normalised``."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Normalised:
         width: pixels.
         height: pixels.
         copied: whether the coded pictures were copied unchanged.
-        stored: pictures that the source holds.
+        stored: pictures that the source contains.
         lost: how many of these are not among those written.
         damaged: how many of those written the decoder reported errors for, or (of a copy) gave no picture for.
         losses: how many of the source's pictures are lost or damaged, by reason
@@ -286,7 +286,7 @@ def _encode(
             check_size(source, frame, writer.source_size)
             writer.write(frame, at)
     if writer is None:
-        raise MediaError(f"{source}: holds no picture that can be decoded.")
+        raise MediaError(f"{source}: no picture can be decoded.")
     writer.write(None, round(packets.end * float(place.rate)))
     if sound is not None:
         sound.write(None)

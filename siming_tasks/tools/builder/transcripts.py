@@ -1,4 +1,4 @@
-"""Transcripts of a build: WebVTT or Whisper's JSON, one file a video, on the video's clock, without the listed names.
+"""Transcripts of a build: WebVTT or Whisper's JSON, one file per video, on the video's clock, without the listed names.
 
 Names are replaced by an exact list. Nothing looks for names that are not in it.
 """
@@ -108,7 +108,7 @@ def _cues(path: Path, text: str) -> Iterator[Said]:
         block, number = match[0].splitlines(), text.count("\n", 0, match.start()) + 1
         if (is_head := number == 1) or block[0].split()[0] in ("NOTE", "STYLE", "REGION"):
             if any("-->" in line or (is_head and line.startswith("X-TIMESTAMP-MAP")) for line in block):
-                what = "holds times. Put an empty line before a cue; give a transcript of the whole video."
+                what = "contains times. Put an empty line before a cue; give a transcript of the whole video."
                 raise DataError(f"{path}:{number}: {short(block[0])} {what}")
             continue
         at = 0 if "-->" in block[0] else 1
@@ -133,7 +133,7 @@ def read_transcripts(
     """The transcript of each labelled video that has one, by the table's name, and what is wrong with any.
 
     Args:
-        paths: files, or folders of them. A file is of the video whose name it has, also before a further ending
+        paths: files, or folders with such files. A file is of the video whose name it has, also before a further ending
             (``IMG_1.en.vtt``).
         videos: the video files.
         labelled: names of the videos that have rows in the table.
@@ -153,13 +153,16 @@ def read_transcripts(
             problems.append(Problem("transcript-spare", what, "Add its rows.", str(path), severity="warning"))
         elif video is None:
             what = f"no video is called {stems[-1]!r}."
-            problems.append(Problem("transcript-unmatched", what, "Call it like its video.", str(path)))
+            problems.append(Problem("transcript-unmatched", what, "Name it like its video.", str(path)))
         elif (first := chosen.setdefault(video, file)) is not file:
             what = f"video {video!r} has {first.path}, too."
             problems.append(Problem("transcript-twice", what, "Give one of them.", str(path)))
     if chosen and (lacking := [video for video in labelled if video not in chosen]):
         what = f"{len(lacking)} of {len(labelled)} videos have no transcript ({', '.join(map(repr, lacking[:4]))})."
-        fix = "Tasks that give one are refused until each has one; a file without cues says that nothing is said."
+        fix = (
+            "Tasks with transcripts are refused until every video has one; a file without "
+            "cues means that nobody speaks."
+        )
         problems.append(Problem("transcript-missing", what, fix, severity="warning"))
     return chosen, problems
 
@@ -181,10 +184,10 @@ def _files(paths: Sequence[Path]) -> list[Path]:
 
 @dataclass
 class Names:
-    """An exact list of names, and what stands in a transcript in their place.
+    """An exact list of names, and their replacements in transcripts.
 
     Attributes:
-        places: by name, what stands in its place.
+        places: by name, its replacement.
         met: names that were said or are a speaker's.
     """
 
@@ -211,8 +214,8 @@ class Names:
         """A finding on listed names that nobody says and no speaker is called: a misspelt one replaces nothing."""
         if not (unmet := [name for name in self.places if name not in self.met]):
             return []
-        what = f"has {', '.join(map(short, unmet[:4]))}, which nobody says and no speaker is called."
-        fix = "Write the name as it is said, or delete the row."
+        what = f"has {', '.join(map(short, unmet[:4]))}, which occurs neither in the words nor as a speaker."
+        fix = "Write the name as in the transcript, or delete the row."
         return [Problem("name-unmet", what, fix, str(file) if file else None)]
 
 
@@ -220,11 +223,11 @@ def read_names(path: Path) -> Names:
     """The list of names to replace: a table with the columns ``name, replacement``.
 
     Raises:
-        DataError: it cannot be read, or is no such table.
+        DataError: it cannot be read, or is not such a table.
     """
     (head, *rows), *more = (grid.rows for grid in read_grids(path))
     if head[1][:2] != ["name", "replacement"] or more or not all(all(cells[:2]) for _, cells in rows):
-        raise DataError(f"{path}: is no list of names. Give a table of two columns, name and replacement.")
+        raise DataError(f"{path}: not a list of names. Give a table with two columns, name and replacement.")
     return Names({_plain(cells[0]): cells[1] for _, cells in rows})
 
 

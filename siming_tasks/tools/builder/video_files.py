@@ -25,7 +25,7 @@ class VideoFiles:
     """The video files below a folder, by path and file name, each with its suffix or without.
 
     Raises:
-        DataError: the folder is missing or holds no video.
+        DataError: the folder is missing or has no video.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,7 +36,7 @@ class VideoFiles:
         self.files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()
                             and not path.name.startswith("."))  # fmt: skip
         if not self.files:
-            raise DataError(f"{folder}: holds no video file ({', '.join(sorted(SUFFIXES))}).")
+            raise DataError(f"{folder}: no video file found ({', '.join(sorted(SUFFIXES))}).")
         self._by_name: dict[str, list[Path]] = {}
         for path in self.files:
             inner = path.relative_to(folder)
@@ -56,7 +56,7 @@ class VideoFiles:
             return []
 
     def speller(self) -> Callable[[str], str]:
-        """Gives all spellings of one name in a sheet that mean the same file the first of them."""
+        """Replaces all spellings of one file name in a sheet by the first spelling."""
         first: dict[str, str] = {}
 
         def spelling(name: str) -> str:
@@ -132,12 +132,12 @@ def sound_problems(sources: Mapping[str, Recording]) -> list[Problem]:
         problems.append(Problem("sound-missing", what, fix))
     for source in sources.values():
         if source.unknown:
-            what = f"no decoder knows how its first of {source.tracks} sound tracks is coded."
+            what = f"the first of its {source.tracks} sound tracks has an unknown codec."
             fix = "Make another one the first: ffmpeg -i IN -map 0:v -map 0:a:1 -c copy OUT; or leave out --keep-audio."
             problems.append(Problem("sound-unknown", what, fix, str(source.path)))
         elif source.tracks > 1:
-            what = f"has {source.tracks} sound tracks, of which the first is kept."
-            fix = "If another is meant, make it the first: ffmpeg -i IN -map 0:v -map 0:a:1 -c copy OUT."
+            what = f"has {source.tracks} sound tracks; the first is kept."
+            fix = "To keep another one, make it the first: ffmpeg -i IN -map 0:v -map 0:a:1 -c copy OUT."
             problems.append(Problem("sound-tracks", what, fix, str(source.path), severity="warning"))
     return problems
 
@@ -164,7 +164,7 @@ def span_problems(rows: Iterable[LabelRow], durations: Mapping[str, float | None
                 problems.append(place.problem("span-invalid", what, "Correct it.", "start"))
             elif duration is not None and row.end > duration + SLACK:
                 what = f"ends at {row.end:g} s, but the video at {duration:.2f} s."
-                fix = "Correct `end`, or check that it is the video."
+                fix = "Correct `end`, or check that it is the right video."
                 problems.append(place.problem("span-outside", what, fix, "end"))
             elif min(row.end, row.end if duration is None else duration) - row.start < SHORTEST_SPAN - 1e-9:
                 what = f"the span {row.start:g}-{row.end:g} s shows less than {SHORTEST_SPAN:g} s of the video."

@@ -33,7 +33,7 @@ MAX_ROWS, MAX_COLUMNS = 1_000_000, 2_000
 
 _OLE = b"\xd0\xcf\x11\xe0"
 """How an old workbook, or one with a password, begins."""
-_SMALLER = "Delete what is no table, or save it as CSV (UTF-8)."
+_SMALLER = "Delete everything except the table, or save it as CSV (UTF-8)."
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, SyntaxError, AssertionError),
     *(LookupError, ValueError, TypeError, AttributeError, ArithmeticError),
@@ -42,7 +42,7 @@ _BROKEN = (
 _LOWEST, _NARROWEST = 5, 1
 """Points of a row's height and characters of a column's width below which nobody reads what is there."""
 _STRICT = b"purl.oclc.org/ooxml"
-"""Name space of a Strict Open XML workbook, of which openpyxl finds no sheet."""
+"""Name space of a Strict Open XML workbook, in which openpyxl finds no sheet."""
 _DECIMALS = {"General": None, "@": None, "0": 0, "0.0": 1, "0.00": 2}
 """Number formats of a table, and the decimals that they show (None: all)."""
 
@@ -57,10 +57,10 @@ class Grid:
 
 
 def read_workbook(path: Path) -> list[Grid]:
-    """The sheets of a workbook that hold anything.
+    """The sheets of a workbook that are not empty.
 
     Raises:
-        DataError: it is no workbook, an old or protected one, a damaged one, or larger than is read.
+        DataError: it is not a workbook, or an old, protected, damaged or too large one.
     """
     from openpyxl import load_workbook
 
@@ -96,7 +96,7 @@ def _check_size(path: Path, archive: zipfile.ZipFile) -> None:
         data = archive.read(part)
         tags["/worksheets/" in part.filename] += data.count(b"<")
         if tags[True] > MAX_TAGS or tags[False] > MAX_OTHER:
-            what = f"more than {MAX_TAGS:,} tags in its sheets, or {MAX_OTHER:,} beside them"
+            what = f"more than {MAX_TAGS:,} tags in its sheets, or {MAX_OTHER:,} elsewhere"
             raise DataError(f"{path}: {what}. {_SMALLER}")
         covered += sum(_covered(data)) if b"ref" in data.replace(b"\0", b"") else 0
     if covered > MAX_COVERED:
@@ -117,7 +117,7 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
     """The rows of a sheet, and one finding for each way in which cells of a column are seen otherwise."""
     if sheet.max_row > MAX_ROWS or sheet.max_column > MAX_COLUMNS:
         limits = f"at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns are read"
-        raise DataError(f"{file}:{sheet.max_row}: {limits}. Delete what lies beyond the table.")
+        raise DataError(f"{file}:{sheet.max_row}: {limits}. Delete everything outside the table.")
     rows: dict[int, dict[int, str]] = {}
     unseen: dict[tuple[str, str], list[tuple[int, str, str]]] = {}
     unread: list[str] = []
@@ -127,7 +127,9 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
         for area in sheet.merged_cells.ranges
     ]
     if sheet.sheet_state != "visible":
-        problems.append(Problem("cells-unseen", "the sheet is hidden.", "Show it if it counts, else delete it.", file))
+        problems.append(
+            Problem("cells-unseen", "the sheet is hidden.", "Show it if it counts, otherwise delete it.", file)
+        )
     hidden = _hidden_columns(sheet)
     for (number, column), cell in sorted(sheet._cells.items()):
         text = _text(cell.value)
@@ -139,12 +141,12 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
         found = _seen(sheet, cell) if text else [("is a formula without a value", "Open the file in a spreadsheet "
                       "program and save it, or write the values")]  # fmt: skip
         if isinstance(cell.value, float) and cell.value % 1 and next(iter(rows.values())).get(column) in NAMES:
-            found.append(("is a number where a name stands", "Format the column as text and write the name again"))
+            found.append(("is a number instead of a name", "Format the column as text and write the name again"))
         row = sheet.row_dimensions.get(number)  # a filter hides rows, too
         low = sheet.sheet_format.zeroHeight if row is None or row.height is None else row.height < _LOWEST
         if column in hidden or low or (row and row.hidden):
             place = "column" if column in hidden else "row"
-            found.append((f"is in a hidden {place}", "Show it (and remove filters) if it counts, else delete it"))
+            found.append((f"is in a hidden {place}", "Show it (and remove filters) if it counts, otherwise delete it"))
         for how, fix in found:
             unseen.setdefault((how, cell.column_letter), []).append((number, text, fix))
     for (how, letter), cells in unseen.items():
@@ -154,7 +156,7 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
     colours = "conditional formats, which are not read" if len(sheet.conditional_formatting) else ""
     comments = f"{len(unread)} comments, which are not read, the first at {unread[0]}" if unread else ""
     if named := " and ".join(filter(None, (comments, colours))):
-        fix = "Write what they say into the cells, if it counts."
+        fix = "Write their content into the cells if it counts."
         problems.append(Problem("cells-unread", f"has {named}.", fix, file, severity="warning"))
     width = max((column for texts in rows.values() for column in texts), default=0)
     lines = [(number, [texts.get(at, "") for at in range(1, width + 1)]) for number, texts in rows.items()]
@@ -195,9 +197,9 @@ def _seen(sheet: Any, cell: Any) -> list[tuple[str, str]]:
         found.append(("has several fonts", "Clear the formats of the cell, and look at it"))
     paper = cell.fill.fgColor if cell.fill.fill_type == "solid" else None
     if _paint(cell.font.color, "black") == _paint(paper, "white"):
-        found.append(("has the colour of its paper", "Clear the colours, and look at it"))
+        found.append(("has the colour of its background", "Clear the colours, and look at it"))
     if cell.font.strike:
-        found.append(("is struck out", "Delete it if it does not count, else undo the striking out"))
+        found.append(("is struck out", "Delete it if it does not count, otherwise remove the strikethrough"))
     return found
 
 

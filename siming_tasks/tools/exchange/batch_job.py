@@ -28,12 +28,12 @@ MAX_REQUESTS = 50_000
 
 
 def asked_file(job: Path) -> Path:
-    """File beside a job that says of each request what it asks and shows: the job's own lines have no place for it."""
+    """File next to a job with the question and the input of each request: the job's own lines have no place for it."""
     return job.with_name(f"{job.stem}_asked{job.suffix}")
 
 
 def media_folder(job: Path) -> Path:
-    """Folder beside a job for the frames that are not inside it."""
+    """Folder next to a job for the frames that are not inside it."""
     return job.with_name(f"{job.stem}_media")
 
 
@@ -60,14 +60,14 @@ def write_job(
     most_bytes: int = 190_000_000,
     watched: Callable[[Sequence[Doc]], Iterable[Doc]] = iter,
 ) -> list[Path]:
-    """Write a job into ``job`` and, where that would be too large, into ``<stem>-2``, ``<stem>-3``... beside it.
+    """Write a job into ``job`` and, where that would be too large, into ``<stem>-2``, ``<stem>-3``... next to it.
 
-    Its owner alone can read it.
+    Only its owner can read it.
 
     Args:
         asked: the requests.
         model: name of the model that is asked.
-        job: the first file; :func:`asked_file` and :func:`media_folder` stand beside it.
+        job: the first file; :func:`asked_file` and :func:`media_folder` are next to it.
         files: frames as files, for vLLM on this machine, instead of ``data:`` URLs, for whom the data set names.
         most_bytes: of a file, which has at most :data:`MAX_REQUESTS` lines.
         watched: as :meth:`siming_tasks.tools.exchange.requests.Asked.requests` has it.
@@ -81,7 +81,9 @@ def write_job(
     """
     earlier = [job, asked_file(job), *sorted(job.parent.glob(f"{job.stem}-[0-9]*{job.suffix}"))]
     if old := next((path for path in earlier if path.exists()), None):
-        raise DataError(f"{old}: is there, and may be of a job that was sent. Name another OUT, or delete it.")
+        raise DataError(
+            f"{old}: already exists, and may belong to a job that was sent. Choose another OUT, or delete it."
+        )
     parts: list[Path] = []
     size = count = 0
     with ExitStack() as open_files:  # all parts take their names at the end, or none does
@@ -120,7 +122,7 @@ def answered_requests(run: Run) -> dict[str, Record]:
 
 
 def refuse_unlike(asked: Asked, model: str, answered: dict[str, Record]) -> None:
-    """Refuse requests that are put otherwise than the answered ones of the same setting (DataError: names the fact).
+    """Refuse requests that differ from the answered ones of the same setting (DataError: names the fact).
 
     One of each setting is looked at, which shows other frames, sizes, prompts or data.
     """
@@ -138,6 +140,6 @@ def refuse_unlike(asked: Asked, model: str, answered: dict[str, Record]) -> None
             unknown = conditions.parts and name in ("prompt", "reply_schema")  # of all parts together
             if now != then and then is not None and not unknown:
                 raise DataError(
-                    f"{request.id}: is asked with another {name} than in the run, which answers it: {now} against "
+                    f"{request.id}: has another {name} than in the run that answers it: {now} against "
                     f"{then}. Give the options of the first job."
                 )

@@ -1,7 +1,7 @@
 """Replies of a batch job, as a prediction file that ``siming score`` takes.
 
 A line of a result file has the ``custom_id`` of the job's, with ``response`` (``status_code``, ``body``: a chat
-completion) or ``error``; whoever answers by other means writes ``reply``, the text, in place of ``response``.
+completion) or ``error``; other tools write ``reply``, the text, instead of ``response``.
 """
 
 from __future__ import annotations
@@ -52,33 +52,33 @@ def import_results(files: Sequence[Path], asked: Path, out: Path) -> Imported:
 
     Args:
         files: result files and files of errors of one job.
-        asked: the file beside the job that says what was asked.
+        asked: the file of questions next to the job.
         out: a new file.
 
     Raises:
-        DataError: ``out`` is there already, a file cannot be read, a line answers a request that was not asked or was
-            asked otherwise, or a request has two replies. Nothing is written then.
+        DataError: ``out`` already exists, a file cannot be read, a line is for a request that was not made or was made
+            differently, or a request has two replies. Nothing is written then.
     """
     if out.exists():
-        raise DataError(f"{out}: is there already. OUT, the last word, is a new file.")
+        raise DataError(f"{out}: already exists. OUT, the last argument, must be a new file.")
     requests = _requests(asked)
     answers: dict[str, tuple[str, Attempt]] = {}
     for place, name, answer in (line for file in files for line in _results(file)):
         request, _, digest = name.rpartition("#")
         if request not in requests:
-            raise DataError(f"{place}: {name[:200]!r} is no id of {asked}. Give the file that stands beside its job.")
+            raise DataError(f"{place}: {name[:200]!r} is not an id of {asked}. Give the file next to its job.")
         if digest != requests[request]["asked"]:
             raise DataError(
-                f"{place}: {name[:200]!r} was asked otherwise than {asked} says ({requests[request]['asked']}): other "
-                "data, model, prompt, frames or arguments. Give the file that stands beside its job."
+                f"{place}: {name[:200]!r} was not asked as {asked} states ({requests[request]['asked']}): other "
+                "data, model, prompt, frames or arguments. Give the file next to its job."
             )
         first = answers.get(request)
         if first and not first[1].error and not answer.error:
-            raise DataError(f"{place}: {request!r} is answered in {first[0]} already. Keep one of the two.")
+            raise DataError(f"{place}: {request!r} is already answered in {first[0]}. Keep one of the two.")
         if first is None or first[1].error:
             answers[request] = place, answer
     if not answers:
-        raise DataError(f"{', '.join(map(str, files))}: holds no result of a job of `siming run requests`.")
+        raise DataError(f"{', '.join(map(str, files))}: contains no result of a job of `siming run requests`.")
     answered: Counter[str] = Counter()
     failed: dict[str, str] = {}
     lacking: dict[str, list[str]] = {}
@@ -157,6 +157,8 @@ def _requests(file: Path) -> dict[str, dict[str, Any]]:
             or row["setting"] not in TASKS
             or "steps" not in row
         ):
-            raise DataError(f"{file}:{number}: is no line of the file that `siming run requests` wrote beside the job.")
+            raise DataError(
+                f"{file}:{number}: is not a line of the file that `siming run requests` wrote next to the job."
+            )
         requests[row["id"]] = row
     return requests

@@ -17,10 +17,10 @@ Gate = Literal["auto", "manual", "no"]
 
 
 def push(dataset: Dataset, repo: str, *, gate: Gate = "manual", private: bool = False) -> str:
-    """Upload a public folder; the repository is made, and closed to those who have not asked, before it holds anything.
+    """Upload a public folder; the repository is created, and access restricted, before it has any content.
 
-    ``HF_ENDPOINT`` and ``HF_TOKEN`` mean what they mean to ``huggingface_hub``. Files of an earlier upload that are no
-    part of this one are removed; earlier revisions stay.
+    ``HF_ENDPOINT`` and ``HF_TOKEN`` mean what they mean to ``huggingface_hub``. Files of an earlier upload that do not
+    belong to this one are removed; earlier revisions stay.
 
     Args:
         dataset: opened from the folder that ``siming data split`` made.
@@ -58,10 +58,10 @@ def push(dataset: Dataset, repo: str, *, gate: Gate = "manual", private: bool = 
             if code in (401, 403):
                 reason = "no right to write there. Run `hf auth login` with a token that may write, or set HF_TOKEN."
             else:
-                reason = f"the hub answered HTTP {code}. Try again: what was uploaded is not uploaded twice."
+                reason = f"the hub answered HTTP {code}. Try again: uploaded files are not sent twice."
             raise DataError(f"{repo}: {reason}") from None
         except errors.HFValidationError:
-            raise DataError(f"{repo}: no name of a data set on the hub, which is ORG/NAME.") from None
+            raise DataError(f"{repo}: not the name of a data set on the hub (ORG/NAME).") from None
         except (errors.OfflineModeIsEnabled, OSError, RuntimeError, *errors.HfHubHTTPError.__bases__) as error:
             # the bases are the errors of the HTTP library of the hub's own; RuntimeError is of one file
             kind = type(error).__name__
@@ -76,5 +76,5 @@ def _refuse_more_than_pictures(dataset: Dataset) -> None:
             copy = Path(folder) / "copy.mp4"
             copy_recording(dataset, video, copy)
             if sha256_file(copy) != sha256_file(dataset.media_path(video)):
-                what = f"video {video.video_id!r} may carry more than pictures (place, name, device, date)"
-                raise DataError(f"{dataset.root}: {what}. Upload what `siming data split` makes of the data set.")
+                what = f"video {video.video_id!r} may contain more than pictures (place, name, device, date)"
+                raise DataError(f"{dataset.root}: {what}. Upload the public folder that `siming data split` makes.")

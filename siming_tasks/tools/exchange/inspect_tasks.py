@@ -75,7 +75,7 @@ def _task(spec: TaskSpec, data: str) -> Task:
     options = Options.from_env()
     options = replace(options, data=data) if data else options
     if options.schema != "off":
-        raise OptionsError("SIMING_SCHEMA is not for Inspect: unset it, or ask by means of `siming run requests`.")
+        raise OptionsError("SIMING_SCHEMA does not work with Inspect: unset it, or use `siming run requests`.")
     _FOLDERS.append(folder := tempfile.TemporaryDirectory(prefix="siming-inspect-"))
     asked, model = Asked.by(options, [spec.name]), get_model()
     is_here = str(model).partition("/")[0] in ("hf", "mockllm", "none")

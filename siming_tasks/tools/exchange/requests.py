@@ -34,7 +34,7 @@ class BatchRequest:
         facts: what belongs into the record of its reply: what it is about, and what is asked and shown.
         messages: turns in the form of OpenAI's API.
         generation: arguments with which lmms-eval has a reply generated.
-        schema: JSON schema to which a service is to hold the reply; None: none.
+        schema: JSON schema that a service has to enforce; None: no schema.
         asked: hash of data set, generation arguments, schema, and every text and byte that is sent, 12 hex digits.
     """
 

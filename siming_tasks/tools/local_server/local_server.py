@@ -1,4 +1,4 @@
-"""Pages on this machine: below a key, for whoever uses this machine's name, with videos that browsers play."""
+"""Pages on this machine: below a secret key, only under this machine's name, with videos that browsers play."""
 
 from __future__ import annotations
 
@@ -70,16 +70,16 @@ class _KeyMiddleware:
 
 
 def require_key(routes: Sequence[BaseRoute], key: str, headers: Mapping[str, str], no_key: str) -> Starlette:
-    """An application whose routes are open to whoever has the key, and to nobody else.
+    """An application whose routes are open only to those who have the key.
 
-    A cookie would not do: browsers send those of 127.0.0.1 to all of its ports, whoever listens there. An address goes
-    to the server that it names alone, and pages may not tell it to others (``referrer-policy``).
+    A cookie would not do: browsers send those of 127.0.0.1 to all of its ports, whichever program listens there. An
+    address goes to the server that it names alone, and pages may not tell it to others (``referrer-policy``).
 
     Args:
         routes: without the key.
         key: first part of every address, which nobody can guess.
-        headers: of every answer that has none of the same name, beside the ones that all have.
-        no_key: what whoever has no key is told.
+        headers: of every answer that has no header of that name, in addition to the fixed ones.
+        no_key: text for a visitor without the key.
     """
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False),
@@ -105,7 +105,7 @@ def serve(
         port: 0 takes ``usual_port`` if it is free, else a free one.
         usual_port: where a page that lost its server looks for the next one.
         browser: open the page in the user's browser.
-        say: is told the address, which holds the key: whoever has it gets in.
+        say: gets the address, which contains the key and so gives access.
 
     Raises:
         OptionsError: the port is taken.
@@ -152,7 +152,7 @@ def play(video: Callable[[], tuple[Path, str]], cache: Path, refused: int) -> Re
     """A video as browsers play it: its own file where they can, else a copy of exactly its frames and its sound.
 
     Args:
-        video: gives its path and the SHA-256 of its content, or refuses it with a message of ours.
+        video: gives its path and the SHA-256 of its content, or refuses it with one of our messages.
         cache: the cache folder, where the copy is made on first use.
         refused: status of the answer when the file is refused or cannot be read.
     """

@@ -1,8 +1,8 @@
 """Viewer of a report that may be a stranger's: its pages and data, none of its scripts, videos of a named data set.
 
-Scripts and styles are this package's own, whatever the folder holds in their place. A data file is read as JSON and
-written anew (:func:`siming_tasks.study.report.viewer_files.data_calls`). A page is shown in a frame, because only the
-policy of the page around it keeps a page from going elsewhere by itself (``frame-src``); its own policy keeps it from
+Scripts and styles are this package's own, whatever the folder contains instead. A data file is read as JSON and written
+again (:func:`siming_tasks.study.report.viewer_files.data_calls`). A page is shown in a frame, because only the policy
+of the page around it keeps a page from going elsewhere by itself (``frame-src``); its own policy keeps it from
 fetching, from running anything of its own, and from opening windows.
 """
 
@@ -51,7 +51,7 @@ _FOREIGN = re.compile(
     (?!meta\ (?:charset|(?:name|http-equiv)="(?:viewport|referrer|Content-Security-Policy)"\ content)="[^"]*">)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Links, instructions and frames of a page that are none of ours: no policy keeps browsers from connecting early."""
+"""Links, instructions and frames of a page that are not ours: no policy keeps browsers from connecting early."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,13 @@ class ViewedReport:
         """The report in a folder, and the data set that the user names.
 
         Raises:
-            DataError: ``named`` is no data set, or another one than the report's.
+            DataError: ``named`` is not a data set, or not the report's.
         """
         dataset = open_dataset(named, media=False) if named else None
         if dataset and dataset.digest != links.dataset:
             raise DataError(
                 f"{named}: is {dataset.name} {dataset.digest[:12]}, and the report shows {links.name} "
-                f"{links.dataset[:12]}. Give the data set that it was made of."
+                f"{links.dataset[:12]}. Give the data set that it was made from."
             )
         return cls(folder, links, dataset, cache)
 
@@ -88,7 +88,7 @@ class ViewedReport:
         if not self.links.videos:
             return "" if (self.folder / "media").is_dir() else "The report was made without videos."
         if self.dataset is None:
-            return "Its videos are shown with --data DIR, the data set that it was made of."
+            return "To see its videos, give --data DIR, the data set that it was made from."
         gone = [video for video in self.dataset.videos if not self.dataset.media_path(video).is_file()]
         return f"{len(gone)} of {len(self.dataset.videos)} videos are missing in {self.dataset.root}." if gone else ""
 

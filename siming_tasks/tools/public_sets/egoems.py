@@ -1,8 +1,8 @@
 """EgoEMS: simulated emergencies; of its 76 full cardiac arrests, which key steps were done, and when.
 
 EgoEMS (UVA-DSA, AAAI 2026), annotations CC0. It has **no verdict of a person**: the labels are rules of this module. A
-step is right if it was done at all; the shock also needs a "clear" before it. Repeats of a key step are one act that
-goes on, of which the first span is the clip.
+step is right if it was done at all; the shock also needs a "clear" before it. Repeats of a key step are one continued
+act; its first span is the clip.
 """
 
 from __future__ import annotations

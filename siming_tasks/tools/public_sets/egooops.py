@@ -2,7 +2,7 @@
 
 Haneji et al., *EgoOops: A Dataset for Mistake Action Detection from Egocentric Videos with Procedural Texts*, 2024
 (arXiv:2410.05343); annotations CC BY-SA 4.0. A segment belongs to an instruction or to none. Instructions without a
-segment were left out, which the annotations do not say in words.
+segment were left out, which the annotations do not state.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ ORIGIN = {
     "person": "the set's own annotators judged every step",
     "rule": "no person judged the steps: rules of siming-tasks made points of which steps were done, and when",
 }
-"""Origin of the labels, in words of the data set's card."""
+"""Origin of the labels, as the data set's card states it."""
 
 
 def fetch(
@@ -64,7 +64,7 @@ def fetch(
         DataError: the set is unknown, its files cannot be had or are others than published, or no video is there.
     """
     if name not in SETS:
-        raise DataError(f"{name!r} is no public set; they are {', '.join(SETS)}.")
+        raise DataError(f"{name!r} is not a public set; the sets are {', '.join(SETS)}.")
     public, files, problems = SETS[name], dict[str, Path](), list[Problem]()
     folder = annotations or download(public, (cache or Path(tempfile.gettempdir())) / "public-sets")
     public.check(folder)
@@ -145,7 +145,7 @@ def match_videos(folder: Path, ids: Sequence[str]) -> dict[str, Path]:
         if video and path.suffix.lower() in VIDEO_SUFFIXES:
             if video in found:
                 both = f"{found[video].name} and {path.name}"
-                raise DataError(f"{folder}: {both} are both of {video}. Give a folder with one view of each.")
+                raise DataError(f"{folder}: {both} are both of {video}. Give a folder with one view per recording.")
             found[video] = path
     return {video: found[video] for video in ids if video in found}
 

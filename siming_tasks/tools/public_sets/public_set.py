@@ -1,4 +1,4 @@
-"""A public data set as its annotation files have it: attempts at steps, and the rule that makes labels of them."""
+"""A public data set as its annotation files have it: attempts at steps, and the rule that turns them into labels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class AnnotatedRecording:
 
 @dataclass(frozen=True)
 class PublicSet:
-    """A set: the place of its annotation files, what is known of its labels, and the function that reads them.
+    """A set: the place of its annotation files, facts about its labels, and the function that reads them.
 
     Attributes:
         repository, commit: of GitHub.
@@ -106,7 +106,7 @@ def _attempt_row(attempt: Attempt) -> dict[str, Any]:
 
 
 def one_point(step: str, text: str, kinds: Mapping[str, str], **more: Any) -> dict[str, Any]:
-    """A rubric step of one point whose requirement is an instruction's text; ``kinds`` are its errors, in words."""
+    """A rubric step of one point whose requirement is an instruction's text; ``kinds`` describes its errors."""
     errors = [{"id": f"{step}.{kind}", "observable": words, "deduct": 1} for kind, words in kinds.items()]
     criteria = {
         "full": text,

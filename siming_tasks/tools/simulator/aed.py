@@ -1,4 +1,4 @@
-"""The automated external defibrillator: what is done in its nine steps, right or wrong (in words: :mod:`steps`)."""
+"""The automated external defibrillator: what is done in its nine steps, right or wrong (described in :mod:`steps`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from siming_tasks.tools.simulator.compressions import DEPTH, PERIOD, compress, t
 from siming_tasks.tools.simulator.patient import AED_MODES, CM
 
 _AT = (398.0, 150.0)
-"""Where the device belongs: beside the head."""
+"""Place of the device: next to the head."""
 _FAR = (128.0, 158.0)
 """Where it is out of reach."""
 _PAD_1 = (317.0, 0.12)

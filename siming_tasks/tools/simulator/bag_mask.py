@@ -1,4 +1,4 @@
-"""Bag-mask ventilation: the device, the airway, the seal, the breaths, the rate (:mod:`steps` says it in words)."""
+"""Bag-mask ventilation: the device, the airway, the seal, the breaths, the rate (described in :mod:`steps`)."""
 
 from __future__ import annotations
 

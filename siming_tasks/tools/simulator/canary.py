@@ -1,9 +1,9 @@
 """Canary: questions whose answers are in the sound alone or in the pictures alone, asked before a run as a run asks.
 
-A server may drop what it cannot take without a word, and answer all the same. So a data set of a few seconds is made,
+A server may silently drop input that it cannot take, and still answer. So a data set of a few seconds is made,
 and lmms-eval asks about it through the class, arguments and options of the run: four times how many tones are heard,
-four times which digit is shown. The tones and the digit of a clip are different numbers, so that one is no help with
-the other; the four numbers of a kind are all different, so that who always says the same is right once at most.
+four times which digit is shown. The tones and the digit of a clip are different numbers, so that one does not help with
+the other; the four numbers of a kind are all different, so that a constant answer is right at most once.
 """
 
 from __future__ import annotations

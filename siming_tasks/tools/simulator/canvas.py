@@ -40,7 +40,7 @@ class Appearance:
     Attributes:
         camera: world to picture, shape (2, 3).
         light: factor on the background's brightness.
-        furniture: which pieces stand in the room.
+        furniture: pieces in the room.
         shirt, trousers, skin: the manikin's.
         sway: amplitude of small body motion in pixels; ``beat`` its frequency in Hz.
         grain: amplitude of a fixed sensor pattern, in grey levels.

@@ -107,7 +107,7 @@ class Channels:
         self._change(max(seconds * self._stage.pace.time, 1e-3), values)
 
     def move(self, seconds: float, **values: float) -> None:
-        """Move channels to values in ``seconds`` and go on from there."""
+        """Move channels to values in ``seconds`` and continue from there."""
         self.start(seconds, **values)
         self._stage.wait(seconds)
 
@@ -191,7 +191,7 @@ class Choreography(Channels):
         ]
 
     def whole(self, time: float) -> float:
-        """The end of the frame in which ``time`` lies."""
+        """The end of the frame that contains ``time``."""
         return round(float(np.ceil(time * self.fps - 1e-6) / self.fps), 6)
 
     def coin(self, name: str, share: float = 0.5) -> bool:
@@ -264,7 +264,7 @@ class Actor(Channels):
         self, left: tuple[float, float] | None, right: tuple[float, float] | None, seconds: float = 0.4,
         shape: tuple[float, float] = (0, 0),
     ) -> None:  # fmt: skip
-        """Move the hands (the viewer's left and right; None leaves one where it is) and go on from there."""
+        """Move the hands (the viewer's left and right; None leaves one where it is) and continue from there."""
         values: dict[str, float] = {}
         for hand, target, form in (("l", left, shape[0]), ("r", right, shape[1])):
             if target is not None:

@@ -1,4 +1,4 @@
-"""Cardiopulmonary resuscitation: what is done in its 19 steps, right or wrong (:mod:`steps` says it in words)."""
+"""Cardiopulmonary resuscitation: what is done in its 19 steps, right or wrong (described in :mod:`steps`)."""
 
 from __future__ import annotations
 

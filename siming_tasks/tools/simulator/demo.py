@@ -45,15 +45,15 @@ configs:
 data demo`, generator version {generator_version}, seed {seed}). **No person, patient or real exam is shown, and no
 physician gave a score.** A simulated trainee makes some of the rubric's named errors, the points follow from the
 rubric, and `events/<video_id>.json` says why each was lost. `rater_a` and `rater_b` are simulated; the consensus is
-the truth.
+the true label.
 
 A pipeline can be tested with them, and whether a judge reads these drawings. Anything about real exams, models that
 judge them, physicians, or medicine may not be concluded. {forms}
 """
 _FORMS = {
-    "short": "Time-lapse with sets of six strokes, whose times tell the labels: for tests only.",
+    "short": "Time-lapse with sets of six strokes, whose times leak the labels: for tests only.",
     "pairs": "`pairs.jsonl` lists counterfactual minimal pairs: in a `history` pair the step's clip shows the same.",
-    "sound": "Compressions, breaths and the device are heard; all words stand in `transcript` of each row.",
+    "sound": "Compressions, breaths and the device are heard; all words are in `transcript` of each row.",
 }
 _SPEAKERS = {"me": "trainee", "aide": "helper", "by": "bystander", "aed": "AED"}
 
@@ -73,15 +73,15 @@ def make_demo(
 ) -> Path:
     """Make a dataset folder of simulated exams whose labels are true by construction.
 
-    Everything is written into ``.<name>.part`` beside ``out``, which takes its name at the end. An interrupted run
-    leaves only that hidden folder of finished videos; the same call goes on from there. A second process that wants the
-    same folder waits for the first.
+    Everything is written into ``.<name>.part`` next to ``out``, which takes its name at the end. An interrupted run
+    leaves only that hidden folder of finished videos; the same call continues from there. A second process that wants
+    the same folder waits for the first.
 
     Args:
-        out: the new folder; it must not exist, unless it is empty or holds exactly this demo already.
+        out: the new folder; it must not exist, unless it is empty or already contains exactly this demo.
         videos: number of exams; with ``pairs`` two to a pair, so an even number.
         seed: of trainees, raters and looks; labels and event logs are the same for a seed on every machine.
-        short: about 30 s a video instead of about 240 s; for tests, since times are not the rubric's and tell labels.
+        short: about 30 s per video instead of about 240 s; for tests, since times are not the rubric's and leak labels.
         pairs: counterfactual minimal pairs and ``pairs.jsonl`` instead of independent exams.
         sound: a sound track made from the same truth; rows then state the words as transcript.
         students: number of trainees, who take the exams in turn and are named in the rows; None: one an exam, unnamed.

@@ -73,7 +73,7 @@ class MinimalPair:
 def simulate_pairs(number: int, seed: int = 0) -> tuple[MinimalPair, ...]:
     """Minimal pairs with their labels, history and local in turn; the recipes repeat with other trainees and looks.
 
-    ``seed`` is that of trainees, raters, looks, and of which twin is video a.
+    ``seed`` is that of trainees, raters, looks, and decides which twin is video a.
     """
     raters, pairs = draw_raters(seed), []
     for index in range(number):

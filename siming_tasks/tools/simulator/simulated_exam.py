@@ -6,8 +6,8 @@ order: if the required step's points after its own requirements are 0 (failed), 
 
 A simulated physician overlooks each reason for a lost point with a probability that is higher in the rater's blind
 spots, sees errors that were not there, and is more or less severe in turning what was seen into points. Where the two
-differ, an adjudicator who has the event log decides; the consensus is therefore the truth. All of this is synthetic:
-it imitates the *size* of human disagreement, not its nature.
+differ, an adjudicator who has the event log decides; the consensus is therefore the true label. All of this is
+synthetic: it imitates the *size* of human disagreement, not its nature.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class StepTruth:
 
 
 def compute_true_scores(errors: Mapping[str, str]) -> dict[str, StepTruth]:
-    """The truth of every step of an exam; ``errors`` has the id of the error made by step id, none if done well.
+    """The true outcome of every step of an exam; ``errors`` has the id of the error made by step id, none if done well.
 
     Raises:
         KeyError: an error is not one of its step's.

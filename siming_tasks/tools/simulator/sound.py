@@ -41,8 +41,8 @@ def sound_track(performance: Performance, seed: int) -> NDArray[np.int16]:
     """Samples of a whole exam, shape (duration x 16,000,), one channel; the same for a seed.
 
     Everything is heard when it is seen: the device's words from their start to their end, a thump at the bottom of
-    every compression, air while the chest rises or the bag is squeezed, a hiss where it escapes beside the mouth or the
-    mask, and the device's signals in its modes.
+    every compression, air while the chest rises or the bag is squeezed, a hiss where it escapes next to the mouth or
+    the mask, and the device's signals in its modes.
     """
     rng = np.random.default_rng([seed, 9])
     track = _ROOM * rng.standard_normal(round(performance.duration * RATE))
@@ -72,7 +72,7 @@ def sound_track(performance: Performance, seed: int) -> NDArray[np.int16]:
 
 
 def strokes(performance: Performance) -> Iterator[tuple[float, float]]:
-    """Time (s) and depth (cm) of the bottom of each compression, whoever makes it."""
+    """Time (s) and depth (cm) of the bottom of each compression, by any person."""
     times, depths = performance.times["p_depth"], performance.values["p_depth"]
     for place in range(1, len(depths) - 1):
         if depths[place] >= _LEAST_STROKE and depths[place - 1] < depths[place] >= depths[place + 1]:

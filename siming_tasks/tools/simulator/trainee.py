@@ -1,7 +1,7 @@
 """A simulated trainee: which error is made in which step.
 
 The trainee has an ability; a step fails the more easily the more ways there are to fail it, and then has one of its
-errors. What physically follows from an error in later steps stands there in place of what would have been done.
+errors. The physical consequences of an error replace what would have been done in later steps.
 """
 
 from __future__ import annotations

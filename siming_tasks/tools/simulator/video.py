@@ -25,11 +25,11 @@ from siming_tasks.tools.simulator.trainee import TraineeErrors
 FPS = 10
 """Frames per second: five in a compression at a proper rate; the rubric asks for at most 8."""
 FULL = Pace(time=0.72)
-"""About four minutes an exam, of which a third is stillness (:func:`steps.draw_slots`); natural lengths make 160 s."""
+"""About four minutes per exam, a third of them still (:func:`steps.draw_slots`); natural lengths make 160 s."""
 SHORT = Pace(time=0.13, clock=0.13, strokes=6)
-"""Half a minute an exam: six strokes stand for thirty and everything but the strokes runs fast. For tests."""
+"""Half a minute per exam: six strokes stand for thirty and everything but the strokes runs fast. For tests."""
 _TITLE = "SYNTHETIC: simulated exam, drawn by a program"
-"""Stands in every file's metadata, for whoever meets the video without its folder."""
+"""Text in every file's metadata, for readers who have the video without its folder."""
 _GOP_SECONDS = 2
 """Seconds from one keyframe to the next."""
 

@@ -1,4 +1,4 @@
-"""The station's pages as an ASGI application: whoever lacks the key gets nothing, and nothing else is reachable."""
+"""The station's pages as an ASGI application: nothing is served without the key, and nothing else is reachable."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STATIC = {
 MAX_BODY = 20_000
 """Bytes of an event: a comment of 2,000 characters and its keys."""
 ACT = ("id", "step", "kind", "value", "was")
-"""Keys of an event, beside the item that it is about."""
+"""Keys of an event, in addition to its item."""
 
 
 def application(work: Work, *, key: str, cache: Path) -> Starlette:

@@ -1,4 +1,4 @@
-"""Event log of a rating station: an append-only SQLite file of events, and what anybody reads there.
+"""Event log of a rating station: an append-only SQLite file of events, and everything that is read from it.
 
 ::
 
@@ -6,12 +6,12 @@
     exams    digest, name, steps            SHA-256 of the video, its name in the folder, its score sheet (JSON)
     acts     id, time, work, rater, exam, step, kind, value (JSON)
 
-An act sets one field of one step, and the latest one stands: an undo is an act, too. No act of a rater on an exam is
+An act sets one field of one step, and the latest one counts: an undo is an act, too. No act of a rater on an exam is
 earlier than the one before it, so the state is that of the acts in the order of time, whichever log took over which.
 
 Write-ahead logging lets several stations write and others read at the same time; ``synchronous=FULL`` waits for the
-disk before an event is acknowledged, so that neither a killed process nor a power cut takes it back. Each event goes on
-into the file itself (``wal_autocheckpoint=1``): whoever copies that alone after a kill has all of them.
+disk before an event is acknowledged, so that neither a killed process nor a power cut takes it back. Each event is
+also written into the file itself (``wal_autocheckpoint=1``): a copy of that file alone has all events after a kill.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _MAGIC = b"SQLite format 3\0"
 _WAIT = 30.0
 """Seconds to wait for another process that is writing."""
 _COLUMNS = "id, time, work, rater, exam, step, kind, value"
-_RESTORE = "Restore a copy, or begin another file with --store."
+_RESTORE = "Restore a copy, or start another file with --store."
 _MOST_NAMED = 10
 """Contradictions of two logs that are named; the rest is counted."""
 _SCHEMA = """
@@ -76,7 +76,7 @@ CREATE TRIGGER acts_stay BEFORE UPDATE ON acts BEGIN SELECT RAISE(ABORT, 'acts a
 CREATE TRIGGER acts_remain BEFORE DELETE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never deleted'); END;
 """
 _STATEMENTS = {" ".join(text.split()) for text in _SCHEMA.split(";\n")}
-"""All that may define a log, beside SQLite's own tables."""
+"""All definitions that a log may contain, besides SQLite's own tables."""
 
 
 class Event(NamedTuple):
@@ -115,7 +115,7 @@ class UsedName(DataError):
 
 
 def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> Sentence | None:
-    """Reason why an event cannot stand in a log under this rubric; None if it can."""
+    """Reason why an event cannot be in a log under this rubric; None if it can."""
     if kind in ABOUT_EXAM:
         keys = {"open": ["seconds"], "played": [*PLAYED]}[kind]
         fits = isinstance(value, dict) and sorted(value) == sorted(keys)
@@ -170,7 +170,7 @@ class EventLog:
         self._lock = threading.RLock()
         (mark,), (version,) = (self._rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
         if mark != _APPLICATION:
-            raise DataError(f"{path}: is another program's SQLite file. Name another file with --store.")
+            raise DataError(f"{path}: is another program's SQLite file. Choose another file with --store.")
         if version != _FORMAT:
             what = f"was written by another version of siming-tasks (format {version})"
             raise DataError(f"{path}: {what}. Use that version.")
@@ -178,13 +178,13 @@ class EventLog:
         query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         made = {" ".join(text.split()) for (text,) in self._rows(query)}
         if strange := made - _STATEMENTS:
-            raise DataError(f"{path}: holds what no station made ({min(strange):.60}). {_RESTORE}")
+            raise DataError(f"{path}: contains tables that no station made ({min(strange):.60}). {_RESTORE}")
         about = dict(self._rows("SELECT key, value FROM about"))
         try:
             self.rubric = rubric_from(json.loads(about["rubric"]), f"{path} (rubric)")
             self.synthetic = about["synthetic"] == "true"
         except (KeyError, TypeError, ValueError, RecursionError):
-            raise DataError(f"{path}: is not whole. {_RESTORE}") from None
+            raise DataError(f"{path}: is incomplete. {_RESTORE}") from None
 
     @classmethod
     def begin(cls, path: Path, rubric: Rubric, *, synthetic: bool = False) -> EventLog:
@@ -197,23 +197,27 @@ class EventLog:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
-            raise DataError(f"{path}: cannot be written ({error.strerror}). Name another file with --store.") from None
+            raise DataError(
+                f"{path}: cannot be written ({error.strerror}). Choose another file with --store."
+            ) from None
         with _sqlite_messages(path):
             connection = _connect(path, "rw")
             if connection.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
-                what = "lies where SQLite cannot keep its log"
-                raise DataError(f"{path}: {what}. Name a file on a local disk (--store).")
+                what = "is on a file system where SQLite cannot keep its log"
+                raise DataError(f"{path}: {what}. Choose a file on a local disk (--store).")
             connection.execute("BEGIN IMMEDIATE")  # of two stations that begin together, one makes the tables
             if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
                 _make_tables(connection, rubric, synthetic)
             connection.execute("COMMIT")
             event_log = cls(path, connection)
         if rubric_digest(event_log.rubric) != rubric_digest(rubric):
-            what = f"was begun with another rubric ({event_log.rubric.rubric_id} {event_log.rubric.version})."
-            raise DataError(f"{path}: {what} Give that rubric, or begin another file with --store.")
+            what = f"was started with another rubric ({event_log.rubric.rubric_id} {event_log.rubric.version})."
+            raise DataError(f"{path}: {what} Give that rubric, or start another file with --store.")
         if event_log.synthetic != synthetic:
             kinds = ("real", "SYNTHETIC") if synthetic else ("SYNTHETIC", "real")
-            raise DataError(f"{path}: was begun with {kinds[0]} videos, these are {kinds[1]}. Name another --store.")
+            raise DataError(
+                f"{path}: was started with {kinds[0]} videos, but these are {kinds[1]}. Choose another --store."
+            )
         return event_log
 
     @classmethod
@@ -221,10 +225,10 @@ class EventLog:
         """An event log to read from only, also while others write.
 
         Raises:
-            DataError: there is no such file, or it is no event log.
+            DataError: there is no such file, or it is not an event log.
         """
         if not is_event_log(path):
-            missing = "is no event log of `siming data rate`" if path.exists() else "no such file"
+            missing = "is not an event log of `siming data rate`" if path.exists() else "no such file"
             raise DataError(f"{path}: {missing}. Give the file that `siming data rate` names when it starts.")
         with _sqlite_messages(path):
             connection = _connect(path, "ro")
@@ -249,10 +253,10 @@ class EventLog:
                 if names.get(name, digest) != digest:
                     what = f"{name!r} is not the video that was rated under this name in {self.path}"
                     both = f"(rated {names[name][:12]}, found {digest[:12]})"
-                    raise DataError(f"{what} {both}. Put the rated file back, or begin another file with --store.")
+                    raise DataError(f"{what} {both}. Put the rated file back, or start another file with --store.")
                 if known.get(digest, name) != name:
                     what = f"{name!r} was rated as {known[digest]!r} in {self.path}."
-                    raise DataError(f"{what} Rename it back, or begin another file with --store.")
+                    raise DataError(f"{what} Rename it back, or start another file with --store.")
                 names[name], known[digest] = digest, name
                 row = (digest, name, json.dumps(steps))
                 self._connection.execute("INSERT OR IGNORE INTO exams VALUES (?, ?, ?)", row)
@@ -317,8 +321,8 @@ class EventLog:
             listed = "".join(f"\n  {each}" for each in found[:_MOST_NAMED])
             more = f"\n  and {len(found) - _MOST_NAMED:,} more" * (len(found) > _MOST_NAMED)
             raise DataError(
-                f"{other.path} and {self.path}: one rater gave different answers at two machines, and none of them "
-                f"followed the other:{listed}{more}\nGive the same answer in one of the two, then join again."
+                f"{other.path} and {self.path}: one rater gave different answers on two machines, and neither is "
+                f"later:{listed}{more}\nGive the same answer in one of the two, then join again."
             )
         self.know(exams.values())
         rows = [(*event[:-1], json.dumps(event.value)) for event in theirs if event.id not in known]
@@ -332,7 +336,8 @@ class EventLog:
         """The events in the order of time, all or those that match.
 
         Raises:
-            DataError: one of them is none that a station writes: damaged, off the scale, of no step or exam.
+            DataError: one of them cannot come from a station: it is damaged, off the scale, or of an unknown step or
+                exam.
         """
         filters = {name: text for name, text in (("work", work), ("rater", rater), ("exam", exam)) if text is not None}
         where = " AND ".join(f"{name} = ?" for name in filters) or "1"
@@ -380,7 +385,7 @@ class EventLog:
 def contradictions(mine: Iterable[Event], theirs: Iterable[Event], names: dict[str, str]) -> Iterator[str]:
     """Fields of a rater's step that two logs set last to different values, each by an event that the other lacks.
 
-    Where one log has the other's last event, what it says came later, and stands. ``names`` are those of the exams.
+    Where one log has the other's last event, its value is later, and counts. ``names`` are those of the exams.
     """
 
     def last(events: Iterable[Event]) -> dict[tuple[Any, ...], tuple[str, Any]]:

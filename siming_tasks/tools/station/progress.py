@@ -23,13 +23,13 @@ _PACE = (
     "Video played: median share of the finished exams' videos, repeats counted."
 )
 _DOUBT = (
-    "Where two raters often differ, or write comments, the rubric may be unclear. They differ by other points, or if "
-    "only one of them says N/A."
+    "Where two raters often differ, or write comments, the rubric may be unclear. Raters differ if "
+    "they give other points, or if only one of them gives N/A."
 )
 
 
 def read_progress(path: Path) -> dict[str, Any]:
-    """Progress in an event log as plain JSON types (DataError: it is no event log).
+    """Progress in an event log as plain JSON types (DataError: it is not an event log).
 
     ``raters``: exams given, begun and finished, and of the finished ones the median minutes of work and share of the
     video that was played. ``steps``: pairs of raters who have both decided a step, how many of them differ, and

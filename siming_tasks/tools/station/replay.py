@@ -31,7 +31,7 @@ class StepState:
 
     @property
     def half_marked(self) -> bool:
-        """True if there is a start without an end, or the other way round: no span comes of it."""
+        """True if there is a start without an end, or the other way round: this is not a span."""
         return (self.start is None) != (self.end is None)
 
     @property

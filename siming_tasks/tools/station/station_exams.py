@@ -92,7 +92,7 @@ def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
                 raise recording
             if first.setdefault(exam.digest, exam) is not exam:
                 other = first[exam.digest].name
-                raise MediaError(f"{exam.name!r} is the same video as {other!r}. Take one of them away.")
+                raise MediaError(f"{exam.name!r} is the same video as {other!r}. Remove one of them.")
             read_timeline(exam.path)
             for finding in filter(None, (recording.cut(), loss_problem(recording, recording.lost, allowed=True))):
                 _log.warning("%s", finding)

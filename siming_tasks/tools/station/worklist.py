@@ -42,7 +42,7 @@ class Refusal(Exception):
 
     Args:
         why: its key in the table of words, or the sentence itself.
-        values: what stands in it.
+        values: its fields.
     """
 
     def __init__(self, why: str | Sentence, **values: Any) -> None:
@@ -74,19 +74,19 @@ def rater_name(text: str, known: Sequence[str] = (), different: Sequence[tuple[s
         different: pairs of which was said that they are two.
 
     Raises:
-        OptionsError: it is empty, too long, the consensus' or nobody's, holds characters that cannot be seen, or is
-            like the name of somebody else.
+        OptionsError: it is empty, too long, the consensus or not a name, has invisible characters, or is similar to
+            another rater's name.
     """
     name = shown_name(text)
     if not name or len(name) > _MAX_NAME or "⟦U+" in name:
         raise OptionsError(f"--rater {text!r:.80} must be 1 to {_MAX_NAME} visible characters.")
     if name_keys(name) & name_keys(CONSENSUS):
-        raise OptionsError("--rater consensus is kept for --adjudicate. Give the physician's own name.")
+        raise OptionsError("--rater consensus is reserved for --adjudicate. Give the physician's own name.")
     if (fault := not_a_name(name)) or is_aggregate(name):
-        raise OptionsError(f"--rater {name!r} {fault or 'is no person'}. Give the physician's own name.")
+        raise OptionsError(f"--rater {name!r} {fault or 'is not a person'}. Give the physician's own name.")
     others = [] if name in known else known
     for _, other in (pair for one in others for pair in alike_pairs([one, name], different)):
-        fix = f"Give that name, or say --different {other!r} {name!r} if they are two."
+        fix = f"Give that name, or give --different {other!r} {name!r} if they are two."
         raise OptionsError(f"--rater {name!r}: {other!r} has rated in this file. {fix}")
     return name
 
@@ -99,7 +99,7 @@ class Work:
         name: of the work in the event log, and what the page is told to be.
         items: in an order that rater, work and video decide, the same at every start.
         names: by which a page calls them: of this file, work and rater alone, so that a page that was left open never
-            writes under the name of whoever works after.
+            writes under another rater's name.
         language: the page's language; None: what the physician chose last, or else the browser's.
     """
 
@@ -261,7 +261,7 @@ class Rating(Work):
 
 
 def differ(first: StepState, second: StepState) -> bool:
-    """True if two raters gave a step other points, or only one of them says that it applies."""
+    """True if two raters gave different points to a step, or only one of them says that it applies."""
     return (first.points, first.applicable) != (second.points, second.applicable)
 
 
@@ -282,8 +282,8 @@ class Adjudication(Work):
         if unknown := [name for name in chosen if name not in known]:
             raise OptionsError(f"--raters: {unknown[0]!r} rated nothing in {event_log.path}; {names} did.")
         if len(chosen) != 2:
-            fix = "A second one begins with --rater NAME, or comes with --join FILE."
-            fix = "Say --raters A B." if len(known) > 2 else fix
+            fix = "A second rater starts with --rater NAME, or is added with --join FILE."
+            fix = "Give --raters A B." if len(known) > 2 else fix
             raise OptionsError(f"--adjudicate needs two raters; in {event_log.path} rated {names}. {fix}")
         states = replay_exams(event_log.events(RATING))
         self._both: dict[str, tuple[ExamState, ...]] = {}

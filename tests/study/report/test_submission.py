@@ -73,8 +73,8 @@ def test_the_board_ranks_and_flags_submissions(lab, tmp_path: Path) -> None:
     found = {(entry.sender, entry.received.path.stem): entry for entry in entries}
 
     assert len(refused) == 2 and "best.zip: a run of a reference judge (--model siming_reference)" in refused[1]
-    assert "lost.zip: lies in no folder of the host's list of senders" in refused[0]
-    assert "The model has seen test data, by its own card." in found["b", "wrong"].findings
+    assert "lost.zip: is not in the folder of a listed sender" in refused[0]
+    assert "The model has seen test data, according to its card." in found["b", "wrong"].findings
     assert {"The same predictions as noisy.zip.", "The same model name as few.zip."} <= {*found["a", "noisy"].findings}
 
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in page and "Synthetic data." in page
@@ -125,9 +125,9 @@ def test_a_later_number_of_a_sender_needs_to_be_better_beyond_chance(dozen: Data
     for part in written["settings"]:
         assert {row["name"] for row in part["judges"]} == {"acme 2", "other 1"}
         assert part["not_ranked"] == {
-            "acme 0": "Replaced by a later one of its sender, which is better.",
-            "acme 1": "Not better beyond chance than the number that its sender has.",
-            "acme 3": "Its sender has had 3 answers in this setting, on labels of these exams.",
+            "acme 0": "Replaced by a later, better one from the same sender.",
+            "acme 1": "Not better, beyond chance, than its sender's current number.",
+            "acme 3": "Its sender has used all 3 results in this setting, on labels of these exams.",
         }
     kept = {row["archive"]: row["shown"]["full_error"] for row in ledger_of(inbox) if row["sender"] == "acme"}
     assert [kept[f"{number}.zip"] for number in (1, 3)] == ["not better", "spent"]
@@ -223,10 +223,10 @@ def test_a_new_edition_begins_anew_only_where_every_label_is_new(edition: str, d
 def test_an_inbox_without_its_ledger_or_list_is_refused(dozen: Dataset, tmp_path: Path) -> None:
     inbox, how = tmp_path / "inbox", {"progress": False}
     sent(dozen, inbox, "acme", 1, 0.8, 1, FULL)
-    with pytest.raises(DataError, match=r"inbox\.senders\.txt: no such file\. Write a line for each sender"):
+    with pytest.raises(DataError, match=r"inbox\.senders\.txt: no such file\. Write one line per sender"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
     (tmp_path / "inbox.senders.txt").write_text("acme, Acme Inc\nother\n")
-    with pytest.raises(DataError, match=r"no such file, and .* holds 1 archives.*costs up to 3 more numbers a sender"):
+    with pytest.raises(DataError, match=r"no such file, but .* contains 1 archives.*allows 3 more per sender"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
     assert not (tmp_path / "inbox.ledger.jsonl").exists() and not (tmp_path / "board").exists()
     build_board(inbox, dozen, tmp_path / "board", OPTIONS, new_ledger=True, **how)
@@ -235,7 +235,7 @@ def test_an_inbox_without_its_ledger_or_list_is_refused(dozen: Dataset, tmp_path
     with pytest.raises(DataError, match=r"there is a ledger\. Leave --new-ledger out"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, new_ledger=True, **how)
     ledger.write_text(ledger.read_text()[:-30])
-    with pytest.raises(DataError, match=r"inbox\.ledger\.jsonl:1: no line of a ledger"):
+    with pytest.raises(DataError, match=r"inbox\.ledger\.jsonl:1: not a line of a ledger"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
     (tmp_path / "inbox.senders.txt").write_text("acme\nother, ACME\n")
     with pytest.raises(DataError, match=r"senders\.txt:2: ACME stands in the list twice"):
@@ -389,7 +389,7 @@ def test_submit_then_board(command: Callable[..., Any], exams: Dataset, make_run
     assert code == 0 and "inbox/lab/model.zip: ready. Model, 4 predictions" in said
     Path("inbox.senders.txt").write_text("lab\n")
     code, said = command("build", "inbox", "--out", "board")
-    assert code == 1 and "it costs up to 3 more numbers a sender and setting" in said
+    assert code == 1 and "allows 3 more per sender and setting" in said
     code, said = command("build", "inbox", "--out", "board", "--new-ledger")
     assert code == 0 and "board/index.html: 1 submissions." in said
     Path("inbox/lab/bad.zip").write_bytes(b"not a zip")

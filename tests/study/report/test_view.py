@@ -120,7 +120,7 @@ def test_videos_come_in_parts(served: Served, lab: Lab) -> None:
 
 def test_videos_are_those_of_a_named_data_set_alone(moved: Path, lab: Lab, cache: Path, tmp_path: Path) -> None:
     with viewing(lab.out, cache=cache) as served:
-        assert "Its videos are shown with --data DIR, the data set that it was made of." in served.said
+        assert "To see its videos, give --data DIR, the data set that it was made from." in served.said
         assert served.ask(f"/video/{lab.dataset.videos[0].video_id}")[0] == 404, "though the links lead to it"
         assert served.ask("/report/index.html")[0] == 200
     shutil.copytree(lab.dataset.root, tmp_path / "data")

@@ -135,7 +135,7 @@ def test_an_answer_or_a_key_given_twice_is_refused(dataset: Dataset, tmp_path: P
     path = lines(tmp_path / "p.jsonl", [row, {**row, "video_id": "v002"}, row])
     with pytest.raises(DataError) as caught:
         read_run(path, dataset)
-    assert str(caught.value) == f"{path}:3: clip_score/v001/cpr_01 stands in {path}:1 already. Keep one of them."
+    assert str(caught.value) == f"{path}:3: clip_score/v001/cpr_01 is already in {path}:1. Keep one of them."
     path.write_text('{"setting": "full_score", "video_id": "v001", "scores": {"cpr_01": 1, "cpr_01": 2}}\n')
     with pytest.raises(DataError, match=r"p\.jsonl:1: not a JSON object: key 'cpr_01' appears twice"):
         read_run(path, dataset)
@@ -166,8 +166,8 @@ def test_partial_logs_are_joined_and_two_answers_are_a_conflict(dataset: Dataset
     [
         ({}, ""),
         ({"media": {"mode": "unknown"}}, ""),
-        ({"prompt": "xyz"}, "was asked with another prompt in"),
-        ({"media": {**SHORT, "n_frames": 8}}, "was asked with another view of the video in"),
+        ({"prompt": "xyz"}, "has another prompt in"),
+        ({"media": {**SHORT, "n_frames": 8}}, "has another view of the video in"),
     ],
 )
 def test_an_answer_takes_the_place_of_a_failed_request_that_was_asked_alike(
@@ -206,8 +206,8 @@ def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path) -> None:
         ({"id": "full_score/v002"}, "id 'full_score/v002' is not 'full_score/v001'"),
         ({"answers": {"cpr_01": 99}}, "answer 99 to 'cpr_01' is outside the step's range or was not asked"),
         ({"answers": {"cpr_99": 1}}, "answer 1 to 'cpr_99' is outside the step's range or was not asked"),
-        ({"answers": {"cpr_01": "1"}}, "answer 1 to 'cpr_01' is off the scale"),
-        ({"answers": {"cpr_01": 1e-9}}, "answer 1e-09 to 'cpr_01' is off the scale"),
+        ({"answers": {"cpr_01": "1"}}, "answer 1 to 'cpr_01' is outside the step's range"),
+        ({"answers": {"cpr_01": 1e-9}}, "answer 1e-09 to 'cpr_01' is outside the step's range"),
         ({"answers": [1]}, "`answers` is not an object"),
         ({"missing": {"cpr_01": "lost"}}, "missing 'cpr_01': 'lost' was not asked or is not a reason"),
     ]

@@ -95,7 +95,7 @@ def test_the_command(shelf: Path, short_demo: Path, tmp_path: Path, capsys: pyte
     assert "SYNTHETIC siming-demo, supervised, cross-fitted: 4 folds over 4 clusters (video)." in said
     assert main(["score", "--show", "missing", "--data", str(short_demo), str(out)]) == 0
     assert main(["board", "submit", str(out), "--data", str(short_demo), "--out", str(tmp_path / "a.zip")]) == 1
-    assert "a supervised baseline, which learnt from the labels of this very data set" in capsys.readouterr().err
+    assert "a supervised baseline, which was trained on the labels of this data set" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     for wrong in (shelf / "words", tmp_path / "empty", tmp_path / "gone"):
         assert main([*command, str(wrong)]) == 1
@@ -172,10 +172,10 @@ def test_what_cannot_be_learnt_or_shown_is_said(short_demo: Path, options: Optio
     found = made(damaged, options, tmp_path / "out.jsonl")
     assert len(found.unreadable) == 1 and found.unreadable[0].startswith(f"{first.video_id}: ")
     assert {x["video_id"] for x in lines(tmp_path / "out.jsonl")} == {video.video_id for video in others}
-    with pytest.raises(DataError, match="all videos are of one video, and nothing is left to learn from"):
+    with pytest.raises(DataError, match="all videos are of one video, so nothing is left to train on"):
         made(replace(dataset, videos=dataset.videos[:1]), options, tmp_path / "none.jsonl")
     withheld = [replace(v, steps=tuple(replace(s, scores={}) for s in v.steps)) for v in dataset.videos]
-    with pytest.raises(DataError, match="the labels are withheld, and there is nothing to learn from"):
+    with pytest.raises(DataError, match="the labels are withheld, so there is nothing to train on"):
         made(replace(dataset, videos=tuple(withheld)), options, tmp_path / "none.jsonl")
 
 

@@ -149,9 +149,9 @@ def test_a_column_of_decisions_is_no_third_physician(
         stream.write("\n".join(final) + "\n")
     assert main(words(given, tmp_path / "exams")) == 1
     said = capsys.readouterr().err
-    assert "'Final' is a decision or a mean, and no physician (and 11 more rows). Say --consensus 'Final'" in said
+    assert "'Final' is a decision or a mean, not a physician (and 11 more rows). Say --consensus 'Final'" in said
     assert main([*words(given, tmp_path / "exams"), "--consensus", "Final"]) == 0
-    assert "The consensus is 'Final', who is no physician here." in capsys.readouterr().out
+    assert "The consensus is 'Final', who is not a physician here." in capsys.readouterr().out
     dataset = open_dataset(tmp_path / "exams")
     assert dataset.physicians == ("rater_a", "rater_b") == dataset.raters[1:]
     assert dataset.videos[0].step("cpr_02").scores == {"rater_a": 1, "rater_b": 0, "consensus": 1}
@@ -261,7 +261,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "beyond the end": (lambda g: edit(g, ",1.5,1.9,", ",1.5,9,"), {}, "ends at 9 s, but the video at 2.00 s"),
     "facts about nobody": (lambda g: None, {"rater_facts": {"manikn": Rater("rule")}}, "rater 'manikn', who gave no"),
     "a rater who is none": (lambda g: None, {"consensus": "rater_x"}, "neither agree nor mean nor a rater of the"),
-    "no videos": (lambda g: shutil.rmtree(g["videos"]) or g["videos"].mkdir(), {}, "holds no video file ("),
+    "no videos": (lambda g: shutil.rmtree(g["videos"]) or g["videos"].mkdir(), {}, "no video file found ("),
     "no folder, and no points": (
         lambda g: (shutil.rmtree(g["videos"]), edit(g, ",rater_a,2,", ",rater_a,two,", 1)),
         {}, "no such folder. + 'two' is not a number"),
@@ -326,7 +326,7 @@ def test_damaged_and_cut_recordings_are_built_on_demand_and_named(given: dict[st
     damage(copied)
     write_video(cut, seed=3, frames=80)
     cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
-    with pytest.raises(DataError, match=r"exam 003\.mkv: of \d+ pictures \d+ do not survive: .*early.*--allow-loss"):
+    with pytest.raises(DataError, match=r"exam 003\.mkv: \d+ of \d+ pictures will be lost: .*early.*--allow-loss"):
         build_dataset(tmp_path / "exams", **given)
     assert not (tmp_path / "exams").exists()
     built = build_dataset(tmp_path / "exams", **given, options=BuildOptions(allow_loss=True))
@@ -418,7 +418,7 @@ def test_command_builds_a_data_set(given: dict[str, Path], tmp_path: Path, capsy
         ["cpr_01", "3", "3", "3", "0", "3", "0"],
     ]
     assert said[-6:] == [
-        "3 videos, 12 steps of them, 2 raters, 3 students.",
+        "3 videos, 12 scored steps, 2 raters, 3 students.",
         f"Videos of each student: {', '.join(f'student of {name} (1)' for name in NAMES)}.",
         "Videos of each site: A (3).",
         f"{tmp_path}/exams: 3 videos, 12 judged steps, digest {dataset.digest[:12]}",
@@ -434,6 +434,10 @@ def test_command_builds_a_data_set(given: dict[str, Path], tmp_path: Path, capsy
     film(given, f"{NAMES[1]}.avi").rename(film(given, "spare.avi"))
     assert main(["data", "build", *options]) == 1
     shown = capsys.readouterr()
-    assert "1 steps end after their video" in shown.out and "9 is off the scale" in shown.err and "no such" in shown.err
+    assert (
+        "1 steps end after their video" in shown.out
+        and "9 is outside the range" in shown.err
+        and "no such" in shown.err
+    )
     assert "warning [video-unlabelled]" in shown.err
     assert json.loads((tmp_path / "exams/videos.jsonl").read_text().splitlines()[0])["canary"] == dataset.meta["canary"]

@@ -92,8 +92,8 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     "no row": ("video_id,rater,cpr_01\n", "no row below the headings"),
     "an open quote": ('video_id,step_id\n"v1,cpr_01\n', "not CSV + Check the quotes"),
     # --- the headings
-    "a title above": ("Exam of March\n" + LONG, "[columns-missing] + headings stand in row 2. Delete the rows above"),
-    "another table": ("Film,Prüfer\nv1,a\n", "[columns-missing] + 'Film', 'Prüfer' are no headings + template"),
+    "a title above": ("Exam of March\n" + LONG, "[columns-missing] + headings are in row 2. Delete the rows above"),
+    "another table": ("Film,Prüfer\nv1,a\n", "[columns-missing] + 'Film', 'Prüfer' are not headings + template"),
     "names of steps as headings": ("video_id,rater,Scene  safety,cpr_02\nv1,a,2,1\n",
                                    [("v1", step, None, None, {"a": points})
                                     for step, points in (("cpr_01", 2.0), ("cpr_02", 1.0))]),
@@ -115,7 +115,7 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     **{f"points {text!r}": (POINT.format(f'"{text}"'), f"[not-a-number] + :2: points: {text!r} is not + Write")
        for text in ("1¹", "(2)", "1-2", "2分", "II", "yes", "1E1", "1_0", "NaN", "=1+1", "-", "١", "1.", "+1", "na",
                     "1,5", "1,234", "100%", "2026-03-01")},
-    "off the scale": (POINT.format("3"), "[score-off-scale] + :2: points: 3 is off the scale of cpr_01, 0-2"),
+    "off the scale": (POINT.format("3"), "[score-off-scale] + :2: points: 3 is outside the range of cpr_01, 0-2"),
     "below the scale": (POINT.format("-1"), "[score-off-scale] + -1"),
     "half points without a word": (POINT.format("1.5"), "[score-off-increment] + 1.5 points + score_increment"),
     # --- rows
@@ -182,7 +182,7 @@ def test_all_findings_of_all_tables_in_one_run(tmp_path: Path) -> None:
              *("step-unknown", "not-a-time")}  # fmt: skip
     assert {problem.code for problem in problems} == codes
     assert {problem.file for problem in problems} == {str(one), str(two)}
-    with pytest.raises(DataError, match=r"(?s)b\.csv.*not by commas.*9 is off the scale"):
+    with pytest.raises(DataError, match=r"(?s)b\.csv.*not by commas.*9 is outside the range"):
         read(one, csv(two, "video_id;rater\n"))
 
 
@@ -201,8 +201,8 @@ def test_tables_are_put_together_and_their_contradictions_named(tmp_path: Path) 
     csv(times, "video_id,step_id,start,end\nv1,cpr_01,0,1\nv1,cpr_03,0,1\nv9,cpr_01,0,1\n")
     other = csv(tmp_path / "other.csv", "video_id,step_id,start,end\nv1,cpr_01,0,1.5\n")
     csv(final, "video_id,step_id,rater,points\nv1,cpr_02,Wu,1\n")
-    keep = "Keep the right one of the two."
-    write = "Write the names as they stand in the table with points, add points, or delete the row."
+    keep = "Keep the correct one."
+    write = "Write the names as in the table with points, add points, or delete the row."
     assert found(li, wu, times, other, final) == [
         f"[span-differs] {other}:2: end: video 'v1', step 'cpr_01': 1.5 s here and 1 s on {times}:2. {keep}",
         f"[rows-differ] {final}:2: points: video 'v1', step 'cpr_02': Wu gives 1 here and Wu gives 0 on {wu}:3. {keep}",
@@ -325,13 +325,13 @@ def test_a_real_sheet_is_refused_by_its_cause_and_not_by_its_cells(tmp_path: Pat
         sheet.merge_cells("A1:C1")
 
     got = found(book(tmp_path / "a.xlsx", ROWS, change))
-    assert got == [f"[columns-missing] {tmp_path}/a.xlsx:1: the headings stand in row 3. Delete the rows above them."]
+    assert got == [f"[columns-missing] {tmp_path}/a.xlsx:1: the headings are in row 3. Delete the rows above them."]
     wide = [
         ["video_id", "rater", "cpr_01", *(f"Aufgabe {number}" for number in range(12))],
         ["v1", "a", 2, *12 * ["x"]],
     ]
     got = found(book(tmp_path / "b.xlsx", wide, lambda sheet: sheet.merge_cells("A4:A5")))
-    assert len(got) == 2 and "'Aufgabe 0' is no heading of a wide table (nor 'Aufgabe 1', 'Aufgabe 2'" in got[0]
+    assert len(got) == 2 and "unknown column 'Aufgabe 0' in a wide table (also 'Aufgabe 1', 'Aufgabe 2'" in got[0]
 
 
 def test_what_is_in_a_workbook_and_not_read_is_named(tmp_path: Path) -> None:
@@ -397,7 +397,7 @@ def test_every_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:
     made.create_sheet("legend").append(["0", "not done"])
     made.save(tmp_path / "a.xlsx")
     got = found(tmp_path / "a.xlsx")
-    judge(got, "[columns-missing] + a.xlsx [legend]:1: '0', 'not done' are no headings")
+    judge(got, "[columns-missing] + a.xlsx [legend]:1: '0', 'not done' are not headings")
     judge(got, "[cells-unseen] + a.xlsx [times]: the sheet is hidden. Show it")
 
 

@@ -116,7 +116,7 @@ def test_sound_without_a_decoder_is_named_before_it_is_asked_for(tmp_path: Path)
     assert recording.unknown and recording.tracks == 1
     (found,) = sound_problems({"a": recording})
     assert (found.code, found.severity, found.file) == ("sound-unknown", "error", str(film))
-    said = r"a\.mp4: no decoder knows how its first of 1 sound tracks is coded"
+    said = r"a\.mp4: the first of its 1 sound tracks has an unknown codec"
     for use in (
         lambda: decode_sound(film, 0.0),
         lambda: list(silences_of(film, 0.0, 1.0)),
@@ -172,7 +172,7 @@ def test_a_twentieth_may_be_lost() -> None:
     for lost, severity in ((5, "warning"), (6, "error")):
         found = loss_problem(film, {"cannot be decoded": lost}, allowed=False)
         assert found and found.severity == severity
-        assert found.what == f"of 100 pictures {lost} do not survive: {lost} cannot be decoded."
+        assert found.what == f"{lost} of 100 pictures will be lost: {lost} cannot be decoded."
 
 
 def test_sound_begins_with_its_first_packet(tmp_path: Path) -> None:

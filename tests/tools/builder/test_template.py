@@ -133,7 +133,7 @@ def test_template_refuses_bad_arguments(
     for words, code, said in (
         ("t.xlsx --raters 2", 2, "--raters 2: give names, such as a,b."),
         ("t.csv", 2, "t.csv: unknown extension '.csv'; give .xlsx for a workbook or .html for sheets to print."),
-        ("there.xlsx", 1, "there.xlsx: exists, and may hold somebody's points."),
+        ("there.xlsx", 1, "there.xlsx: already exists and may contain points."),
         ("t.xlsx --skill sewing", 1, "Skill 'sewing' is not in the rubric; it has cpr, aed."),
     ):
         command = ["data", "template", *f"{tmp_path}/{words} --rubric {given[0]} --videos {given[1]}".split()]

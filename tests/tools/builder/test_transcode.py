@@ -241,5 +241,5 @@ def test_what_was_trimmed_without_encoding_keeps_its_clock_and_says_what_is_lost
     assert (result.stored, result.lost, result.frames) == (53, 23, 53)
     assert numbers(tmp_path / "b.mp4")[23:] == list(range(30, 60))
     nothing = remux(whole, tmp_path / f"nothing{suffix}", range(7, 25))
-    with pytest.raises(MediaError, match=rf"nothing{suffix}: holds no picture that can be decoded"):
+    with pytest.raises(MediaError, match=rf"nothing{suffix}: no picture can be decoded"):
         normalise(nothing, tmp_path / "c.mp4")

@@ -119,9 +119,9 @@ def test_listed_names_are_replaced_and_no_others(_exam: Path, tmp_path: Path) ->
     ]  # fmt: skip
     assert "name-unmet" not in found
     _, found = read(_exam, tmp_path, {"IMG_1.vtt": said}, {"Otto": "nurse"})
-    assert "'Otto', which nobody says" in found["name-unmet"]
+    assert "'Otto', which occurs neither" in found["name-unmet"]
     _, found = read(_exam, tmp_path, {"IMG_1.vtt": said}, {"Otto": ""})
-    assert "names.csv: is no list of names" in found["unreadable"]
+    assert "names.csv: not a list of names" in found["unreadable"]
 
 
 CUE = "WEBVTT\n\n00:00.100 --> 00:00.900\nAll safe.\n\n"

@@ -208,7 +208,7 @@ def test_results_of_other_requests_are_refused(
         rows = [{"custom_id": line["custom_id"], "reply": '{"score": 1}'} for line in theirs]
         results = lines(tmp_path / f"results {name}.jsonl", rows)
         capsys.readouterr()
-        assert imported(results, 1) == [] and "was asked otherwise than" in capsys.readouterr().err
+        assert imported(results, 1) == [] and "was not asked as" in capsys.readouterr().err
         assert len(imported(results, 0, name, f"replies {name}.jsonl")) == 4
 
 
@@ -224,9 +224,9 @@ def test_a_job_and_replies_that_are_there_are_never_written_over(
     capsys.readouterr()
     for last in (errors, tmp_path / "job_asked.jsonl"):
         assert main(["run", "import", str(results), str(last), *how]) == 1
-        assert f"{last}: is there already. OUT, the last word, is a new file." in capsys.readouterr().err
+        assert f"{last}: already exists. OUT, the last argument, must be a new file." in capsys.readouterr().err
     assert main(["run", "requests", str(tmp_path / "job.jsonl"), "--model", "m", *FEW]) == 1
-    assert "may be of a job that was sent. Name another OUT" in capsys.readouterr().err
+    assert "may belong to a job that was sent. Choose another OUT" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in tmp_path.glob("*.jsonl")} == before
 
 
@@ -242,7 +242,7 @@ def test_what_is_missing_is_asked_as_before_and_joined(
     capsys.readouterr()
     other = ["run", "requests", str(tmp_path / "x.jsonl"), "--model", "m", *FEW, "--missing", first]
     assert main([*other, "--clip-frames", "2"]) == 1
-    assert "is asked with another media than in the run" in capsys.readouterr().err
+    assert "has another media than in the run" in capsys.readouterr().err
     assert main([*other, "--model", "m2"]) == 1
     assert "is answered by 'm' in the run, not by 'm2'" in capsys.readouterr().err
     again = job(tmp_path / "again.jsonl", *FEW, "--missing", first)
@@ -279,11 +279,11 @@ def test_one_answer_to_each_request(run: Dataset, tmp_path: Path, capsys: pytest
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     capsys.readouterr()
     for wrong, said, asked in (
-        (("failed", "twice"), "is answered in", "job_asked.jsonl"),
-        (("failed", "stranger"), "is no id of", "job_asked.jsonl"),
+        (("failed", "twice"), "is already answered in", "job_asked.jsonl"),
+        (("failed", "stranger"), "is not an id of", "job_asked.jsonl"),
         (("failed", "other"), "other:1: needs `custom_id` and `response`", "job_asked.jsonl"),
-        (("none",), "holds no result of a job", "job_asked.jsonl"),
-        (("again",), "wrote beside the job", "job.jsonl"),
+        (("none",), "contains no result of a job", "job_asked.jsonl"),
+        (("again",), "wrote next to the job", "job.jsonl"),
     ):
         assert importing("c.jsonl", *wrong, asked=asked) == 1
         assert said in capsys.readouterr().err and not (tmp_path / "c.jsonl").exists()

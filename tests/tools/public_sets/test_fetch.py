@@ -162,7 +162,7 @@ def test_videos_are_matched_by_the_longest_name_and_doubtful_ones_refused(videos
         match_videos(videos / "none", ["S1"])
     with pytest.raises(DataError, match=r"are not the files of https://github.com/Y-Haneji/EgoOops-annotations"):
         public_sets.fetch("egooops", videos.parent / "x", annotations=videos)
-    with pytest.raises(DataError, match="is no public set; they are egooops"):
+    with pytest.raises(DataError, match="is not a public set; the sets are egooops"):
         public_sets.fetch("nothing", videos.parent / "x")
 
 

@@ -186,7 +186,7 @@ def test_an_event_log_and_a_sheet_are_built_together(
     built = make([sheet, event_log.path]).dataset
     assert [video.step("look").span for video in built.videos] == [(0.0, 0.5), (0.2, 0.64)]
     assert built.videos[0].step("call").consensus == 12
-    with pytest.raises(DataError, match="--spans-from and --finished are about the event log"):
+    with pytest.raises(DataError, match="--spans-from and --finished need the event log"):
         make(sheet, "other", finished=True)
     do(work, A, "call", "start", 10)
     with pytest.raises(DataError, match=r"has not finished .*: call \(one mark of two\)"):
@@ -203,7 +203,7 @@ def test_other_videos_rubrics_scales_and_unstated_simulation_are_refused(
         make(decided, videos=swapped)
     other = tmp_path / "other.yaml"
     other.write_text(yaml.safe_dump(rubric_of({**STEPS, "look": 4})))
-    with pytest.raises(DataError, match="was rated by another rubric"):
+    with pytest.raises(DataError, match="was rated with another rubric"):
         make(decided, rubric=other)
     simulated = EventLog.begin(tmp_path / "sim.sqlite", exams.rubric, synthetic=True)
     for exam in (A, B):

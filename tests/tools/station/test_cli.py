@@ -18,10 +18,10 @@ from siming_tasks.tools.station.worklist import rater_name
     ("words", "said"),
     [
         ([], "give the rater's name: --rater NAME."),
-        (["--rater", "consensus"], "--rater consensus is kept for --adjudicate"),
+        (["--rater", "consensus"], "--rater consensus is reserved for --adjudicate"),
         (["--rater", "a\u202eb"], "must be 1 to 60 visible characters"),
         (["--rater", "unbekannt"], "'unbekannt' is not a name"),
-        (["--rater", "Final"], "'Final' is no person"),
+        (["--rater", "Final"], "'Final' is not a person"),
         (["--rater", "x", "--adjudicate"], "leave out --rater"),
         (["--adjudicate"], "--adjudicate needs two raters; in"),
     ],
@@ -48,7 +48,7 @@ def test_what_is_no_folder_of_exams_and_a_port_that_is_taken(
     (tmp_path / "broken" / "x.mp4").write_bytes((videos / "exam a.mp4").read_bytes()[:900])
     words = ["--rater", "x", "--rubric", str(rubric), "--store", str(tmp_path / "s.sqlite"), "--no-browser"]
     for name, said in {
-        "empty": "holds no video file", "twice": "'exam c.mp4' is the same video as 'exam a.mp4'", "broken": "x.mp4"
+        "empty": "no video file found", "twice": "'exam c.mp4' is the same video as 'exam a.mp4'", "broken": "x.mp4"
     }.items():  # fmt: skip
         assert main(["data", "rate", str(tmp_path / name), *words]) == 1
         assert said in capsys.readouterr().err

@@ -96,9 +96,9 @@ def test_other_videos_rubrics_and_kinds_of_data_are_refused(tmp_path: Path, thre
     with pytest.raises(DataError, match="'other' was rated as 'exam a'"):
         event_log.know([Known("exam c", "c" * 64, ("look",)), Known("other", EXAM, ("look",))])
     assert [exam.name for exam in event_log.exams().values()] == ["exam a", "exam b"], "all or nothing"
-    with pytest.raises(DataError, match="was begun with another rubric"):
+    with pytest.raises(DataError, match="was started with another rubric"):
         EventLog.begin(path, rubric_from(rubric_of({"look": 2})))
-    with pytest.raises(DataError, match="was begun with real videos, these are SYNTHETIC"):
+    with pytest.raises(DataError, match="was started with real videos, but these are SYNTHETIC"):
         EventLog.begin(path, three, synthetic=True)
     EventLog.begin(path, three).close()
 
@@ -110,10 +110,10 @@ def test_files_that_are_no_event_log_are_refused_and_left_alone(tmp_path: Path, 
         other.execute("CREATE TABLE mine (x)")
     other.close()
     for path, read, begin in (
-        (text, "is no event log", "file is not a database"),
+        (text, "is not an event log", "file is not a database"),
         (foreign, "another program's", "another program's"),
         (tmp_path / "none", "no such file", ""),
-        (tmp_path, "is no event log", "cannot be written"),
+        (tmp_path, "is not an event log", "cannot be written"),
     ):
         with pytest.raises(DataError, match=read):
             EventLog.read(path)
@@ -136,9 +136,9 @@ MORE = "CREATE TRIGGER more AFTER INSERT ON acts BEGIN INSERT INTO about VALUES 
         (["DROP TRIGGER acts_stay", "UPDATE acts SET value = '{'"], "event 'name-0001' is damaged"),
         (["DROP TRIGGER acts_stay", "UPDATE acts SET time = '2026-01-01'"], "event 'name-0001' is damaged"),
         (["UPDATE exams SET steps = '{'"], "the list of exams is damaged"),
-        (["DELETE FROM about WHERE key = 'rubric'"], "is not whole"),
-        (["DROP TABLE acts", ENDLESS], "holds what no station made"),
-        ([MORE], "holds what no station made"),
+        (["DELETE FROM about WHERE key = 'rubric'"], "is incomplete"),
+        (["DROP TABLE acts", ENDLESS], "contains tables that no station made"),
+        ([MORE], "contains tables that no station made"),
     ],
 )
 def test_what_no_station_wrote_is_refused(tmp_path: Path, three: Rubric, statements: list[str], said: str) -> None:
