@@ -12,13 +12,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "siming_tasks"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-SCENES = {"steps.py", "cpr.py", "people.py"}
-"""Modules of the simulator that describe bodies, which do stand, lie and hold something, and what they say."""
+SCENES = {"steps.py", "cpr.py", "people.py"}  # of the simulator: there bodies do stand, lie and hold things
 SOURCES = sorted(path for path in PACKAGE.rglob("*.*") if path.suffix in {".py", ".html", ".js", ".json"})
 SOURCES = [path for path in SOURCES if path.parent.name != "simulator" or path.name not in SCENES]
 ROOMS = sorted({path.relative_to(PACKAGE).parent.as_posix() for path in SOURCES})
-MOST = 120
-"""Characters of a line of Markdown, outside tables, code and the targets of links."""
+MOST = 120  # characters of a line of Markdown, outside tables, code and the targets of links
 
 _UNITS = "answer|attempt|call|class|clip|cluster|core|exam|file|image|judge?ment|judge|line|model|option|pair|physician"
 _UNITS += "|question|rater|recording|request|row|run|sender|setting|skill|step|task|video|word"
