@@ -1,84 +1,127 @@
-"""Write docs/reference/models.md from the table of model classes: ``python utils/make_models_page.py [--check]``."""
+"""Write docs/reference/models.md, and the table of encoded images in docs/reference/media.md, from the model classes.
+
+python utils/make_models_page.py [--check]
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+import textwrap
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from siming_tasks.media import Backend, backends
 from siming_tasks.media.modes import OURS
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "models.md"
+DOCS = Path(__file__).parents[1] / "docs" / "reference"
 TEXT = Path(__file__).with_name("models_page.md")
-TITLES = {"chat": "Chat classes", "simple": "Simple classes (`--force_simple`, or where there is no other)"}
+TITLES = {"chat": "Chat classes", "simple": "Simple classes (`--force_simple`, or if there is no chat class)"}
+HEARS = {"url": "sound as a data URL", "path": "sound as a WAV file", "array": "sound as samples", None: "no sound"}
+SENT = {
+    "jpeg": "the stored JPEG files",
+    "png": "PNG of their pixels",
+    "paths": "paths of the stored JPEG files",
+}
+BLOCK = re.compile(r"(<!-- made by utils/make_models_page.py -->\n).*?(\n<!-- end -->)", re.DOTALL)
 
 
-HEARS = {"url": "data URL", "path": "path of a WAV file", "array": "samples"}
+def _rows(registry: str) -> list[Backend]:
+    rows = [row for row in (*backends().values(), *OURS.values()) if row.name.startswith(f"{registry}.")]
+    return sorted(rows, key=lambda row: row.name.lower())
 
 
-def _shown(row: Backend) -> str:
-    if row.listens:
-        return "sound alone"
-    if row.media is None:
-        return "-"
+def _name(row: Backend) -> str:
+    mark = {"one": "¹", "file": "¹ (with files)"}.get(row.batch or "", "")
+    return f"`{row.name.partition('.')[2]}`{mark}"
+
+
+def _kind(row: Backend) -> str:
+    """Title of the classes that are shown the same media in the same form."""
+    if row.listens or row.media is None:
+        return f"Sound alone, as {HEARS[row.hears].rpartition(' ')[2]}"
     several = row.images in ("several", "paths")
     other = " (video)" if row.modality == "image" else " (frames)" if row.modality and several else ""
-    return f"{row.media.name}{other}" + (", as files" if row.images == "paths" else "")
-
-
-def _reads(row: Backend) -> str:
-    return "-" if not row.video else "refused" if row.file else "yes"
-
-
-def _hears(row: Backend) -> str:
-    return HEARS[row.hears] if row.hears else "no"
+    reader = "own reader refused" if row.file else "own reader" if row.video else "no reader"
+    return ", ".join(
+        [f"{row.media.name.capitalize()}{other}", *([reader] if row.media.images else []), HEARS[row.hears]]
+    )
 
 
 def _notes(row: Backend) -> str:
     notes = [
         ", ".join(f"`{key}={str(value).lower()}`" for key, value in row.arguments.items()),
-        row.sound_seconds and f"{row.sound_seconds} s of sound each",
+        row.sound_seconds and f"gets sound in pieces of {row.sound_seconds} s",
         "" if row.hears else row.deaf,
         row.note,
         row.tokens and f"new tokens: {row.tokens}",
-        row.frames and "given with frames: " + ", ".join(f"`{key}={value}`" for key, value in row.frames.items()),
-        row.needs and f"needs {', '.join(row.needs)}",
+        row.frames and "with frames " + ", ".join(f"`{key}={value}`" for key, value in row.frames.items()),
+        row.needs and f"needs {', '.join(need.partition(' @ ')[0] for need in row.needs)}",
         row.video_needs and f"its reader needs {', '.join(row.video_needs)}",
-        row.batch and "batch size 1" + (" with files" if row.batch == "file" else ""),
         row.most_tokens and f"at most {row.most_tokens} new tokens",
         row.schema and "JSON schema",
     ]
     return "; ".join(part for part in notes if part)
 
 
-def page() -> str:
-    """The whole page."""
-    lines = []
-    for registry, title in TITLES.items():
-        rows = [row for row in (*backends().values(), *OURS.values()) if row.name.startswith(f"{registry}.")]
-        lines.append(f"## {title}\n\n| shown | own reader | hears | `--model` (notes) |\n|---|---|---|---|\n")
-        shown: dict[tuple[str, str, str], dict[str, list[str]]] = {}
-        refused: dict[str, list[str]] = {}
-        for row in sorted(rows, key=lambda row: row.name.lower()):
-            name, notes = f"`{row.name.removeprefix(f'{registry}.')}`", _notes(row)
-            if row.why_refused:
-                refused.setdefault(row.why_refused, []).append(name)
-            else:
-                cells = (_shown(row), _reads(row), _hears(row))
-                shown.setdefault(cells, {}).setdefault(notes, []).append(name)
-        for cells, told in sorted(shown.items()):
-            classes = "; ".join(f"{', '.join(names)}{f' ({notes})' if notes else ''}" for notes, names in told.items())
-            lines.append(f"| {' | '.join(cells)} | {classes.replace('|', chr(92) + '|')} |\n")
-        lines.append("\n| refused, because | `--model` |\n|---|---|\n")
-        lines.extend(f"| {reason} | {', '.join(names)} |\n" for reason, names in refused.items())
-        lines.append("\n")
-    return TEXT.read_text(encoding="utf-8").replace("{tables}\n", "".join(lines).rstrip("\n") + "\n")
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for key, name in pairs:
+        groups.setdefault(key, []).append(name)
+    return groups
+
+
+def _item(text: str) -> str:
+    return textwrap.fill(f"* {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def _classes(registry: str) -> Iterator[str]:
+    """Sections of a registry: classes by what they are shown, one line for each note; then the refused ones."""
+    yield f"## {TITLES[registry]}\n"
+    usable = [row for row in _rows(registry) if not row.why_refused]
+    for kind in sorted({_kind(row) for row in usable}):
+        yield f"**{kind}**\n"
+        groups = _grouped((_notes(row), _name(row)) for row in usable if _kind(row) == kind)
+        for notes, names in sorted(groups.items(), key=lambda item: item[0] != ""):
+            yield _item(f"{', '.join(names)}{': ' if notes else ''}{notes}")
+        yield ""
+    yield "**Refused**\n"
+    for reason, names in _grouped((row.why_refused, _name(row)) for row in _rows(registry) if row.why_refused).items():
+        yield _item(f"{', '.join(names)}: {reason}")
+    yield ""
+
+
+def models_page() -> str:
+    """The whole page of the models."""
+    lines = "\n".join(line for registry in TITLES for line in _classes(registry))
+    return TEXT.read_text(encoding="utf-8").replace("{tables}\n", lines)
+
+
+def sent_table() -> str:
+    """Table of the classes by what they send as an image."""
+    lines = ["| an image is sent as | chat classes | simple classes |", "|---|---|---|"]
+    for form, words in SENT.items():
+        cells = [
+            ", ".join(_name(row).strip("¹") for row in _rows(registry) if form in (row.sent, row.images))
+            for registry in TITLES
+        ]
+        lines.append(f"| {words} | {' | '.join(cells)} |".replace("|  |", "| |"))
+    return "\n".join([*lines, "| pixels of the stored files | all others | all others |"])
+
+
+def pages() -> dict[Path, str]:
+    """Each page that this script writes, as it should be."""
+    media = DOCS / "media.md"
+    text = BLOCK.sub(lambda found: f"{found[1]}\n{sent_table()}\n{found[2]}", media.read_text(encoding="utf-8"))
+    return {DOCS / "models.md": models_page(), media: text}
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only say whether the page is current")
-    if parser.parse_args().check:
-        sys.exit(0 if PAGE.read_text(encoding="utf-8") == page() else "docs/reference/models.md is not current")
-    PAGE.write_text(page(), encoding="utf-8")
+    parser.add_argument("--check", action="store_true", help="only say whether the pages are current")
+    check = parser.parse_args().check
+    for path, text in pages().items():
+        if check and path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{path.name} is not current: run utils/make_models_page.py")
+        path.write_text(text, encoding="utf-8")

@@ -85,6 +85,7 @@ class Backend:
     alone: bool = False
     unread: bool = False
     concurrent: bool = False
+    sent: Literal["jpeg", "png"] | None = None
     encodes: bool = False
     blind: bool = False
     experts: str = ""

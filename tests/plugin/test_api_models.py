@@ -15,7 +15,7 @@ from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.media import view
+from siming_tasks.media import backends, view
 from siming_tasks.models.baselines import judge
 from tests.plugin.serving import Server, completion, pixels
 from tests.records import number_of
@@ -74,6 +74,7 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
         assert task["coverage"] == 1.0
         assert task["qwk" if "score" in name else "mcc"] == 1.0
         assert task["siming_stderr"]["media"]["encodings"].keys() == {"jpeg90"}
+    assert backends()[f"chat.{model}"].sent == "jpeg"
     assert len(server.received) == 2 * (len(dataset.videos) + LIMIT)
     assert {images for images, _ in server.received} == set(frames)  # the right frames, number and order
     for images, texts in server.received:
@@ -88,6 +89,7 @@ def test_simple_classes_send_the_stored_images_under_their_own_media_type(
 ) -> None:
     server = serve(lambda *_: completion('{"score": 1}'))
     arguments = {"openai": MODEL_ARGS["openai"] + server.url, "gpt4v": "model_version=m"}[model]
+    assert backends()[f"simple.{model}"].sent == "jpeg"
     run = host(
         "--model", model, "--model_args", arguments, "--force_simple", "--tasks", "siming_clip_score", "--limit", "2",
         "--gen_kwargs", "max_new_tokens=777", data=short_demo, SIMING_CLIP_FRAMES="3",

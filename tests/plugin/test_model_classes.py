@@ -17,7 +17,7 @@ from PIL import Image
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests
 from siming_tasks.data import open_dataset
-from siming_tasks.media import view
+from siming_tasks.media import backends, view
 
 pytestmark = pytest.mark.host
 
@@ -79,6 +79,7 @@ def test_the_processor_receives_the_expected_images(
     shown = [run.samples(name)[0]["siming_stderr"]["media"] for name in FOUR]
     counts = [FRAMES, FRAMES, CLIP_FRAMES, CLIP_FRAMES]
     assert [(media["mode"], media["n_frames"]) for media in shown] == [("frames", count) for count in counts]
+    assert {media.get("encoding") for media in shown} == {"jpeg90" if backends()[row].sent else None}
     lines = [json.loads(line) for line in log.read_text().splitlines()]  # one for each call of `generate`
     assert len(lines) == 4 and all(any("pixel" in name for name in line["tensors"]) for line in lines)
     got = [np.array(line["pictures"], dtype=float) for line in lines]

@@ -62,6 +62,7 @@ def test_each_reply_is_to_its_own_pictures_and_prompt_as_asked(
                 assert len(seen["pictures"]) == media["n_frames"], name
                 assert "Frame times" in seen["text"] or " s" in seen["text"], name
             given, row = seen["arguments"], backends()[name]
+            assert media.get("encoding") == {"jpeg": "jpeg90", "png": "png"}.get(row.sent or ""), name
             asked = TOKENS in map(given.get, ("max_new_tokens", "max_length", "max_tokens"))
             assert asked or row.tokens, (name, given)
             drawn = given.get("do_sample") or (given.get("temperature") and given.get("do_sample") is not False)
