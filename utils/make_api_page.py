@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+import textwrap
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,16 +28,19 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 RETURNED = (Built, CheckReport, Comparison, Parsed, Rubric, Scores, TaskSpec)
 """Classes without a public name that public functions return."""
 FIELDS = {
-    "Options": "[options](commands.md#options)",
-    "Estimate": "[those of a row](records.md#a-row)",
-    "Comparison": "[those of its JSON](records.md#a-comparison)",
+    "Options": "Its fields are the [options](commands.md#options).",
+    "Estimate": "Its fields are those of [a row](records.md#a-row).",
+    "Comparison": "Its fields are those of [its JSON](records.md#a-comparison).",
 }
 """Where the fields of a class are explained, if not here."""
 
+ALIKE = ("card", "from_json", "to_json")
+"""Members that many classes have, explained once."""
+
 HEAD = """# Python interface
 
-`import siming_tasks as st` offers these names and loads each when it is first used; everything else is private.
-`help(st.load)` adds arguments, errors and an example, which a test runs. `utils/make_api_page.py` makes this page.
+Look here for a function or class of `siming_tasks`. `help(st.load)` adds the meaning of parameters and attributes,
+shapes, errors, and an example that a test runs.
 
 ```python
 import siming_tasks as st
@@ -46,6 +49,9 @@ run = st.load("runs/qwen")
 print(st.score_run(run).rows("full_score").one("ranked", "all steps", "qwk"))
 table = run.to_pandas()
 ```
+
+Each name is loaded when it is first used; everything else is private. `to_json()` returns plain JSON types without
+NaN, `from_json(data)` reads them, and `card` is what a notebook shows. `utils/make_api_page.py` makes this page.
 
 ## Functions
 """
@@ -66,50 +72,52 @@ def plain(text: str) -> str:
     return " ".join(text.replace("``", "`").split())
 
 
-def parts(item: Any) -> dict[str, str]:
-    """Sections of a docstring by title; the first paragraph is ``""``."""
-    first, _, rest = (inspect.getdoc(item) or "").partition("\n\n")
-    sections = re.findall(r"^([A-Z]\w+):\n(.*?)(?=^\S|\Z)", rest, re.MULTILINE | re.DOTALL)
-    return {"": first, **dict(sections)}
+def wrapped(text: str) -> str:
+    """Text in lines of 120 characters, as an entry of a list where it begins like one."""
+    indent = "  " * text.startswith("* ")
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def function(name: str) -> str:
-    """A function: how it is called, what it does and what it returns."""
-    item = getattr(siming_tasks, name)
-    told = parts(item)
-    returns = f" Returns: {plain(told['Returns']).split('. ')[0].rstrip('.')}." if "Returns" in told else ""
-    return f"**`{name}{signature(item)}`**\n\n{plain(told[''])}{returns}\n"
+def first_paragraph(found: Any) -> str:
+    """First paragraph of a docstring, on one line."""
+    return plain((inspect.getdoc(found) or "").partition("\n\n")[0])
 
 
-def members(item: type) -> Iterator[str]:
-    """A line for each attribute, property and method of a class."""
-    attributes = "" if item.__name__ in FIELDS else parts(item).get("Attributes", "")
-    for names, text in re.findall(r"^    (\w[\w, ]*): (.*?)(?=^    \w|\Z)", attributes, re.MULTILINE | re.DOTALL):
-        yield f"* `{names}`: {plain(text).split('. ')[0].rstrip('.')}."
-    for name, member in vars(item).items():
-        wrapped = member.fget if isinstance(member, property) else getattr(member, "func", member)
-        wrapped = getattr(wrapped, "__func__", wrapped)
-        if name.startswith("_") or not inspect.isfunction(wrapped):
+def in_short(text: str) -> str:
+    """First clause of a sentence, without what is in brackets."""
+    return re.split(r"[;.](?: |$)|(?<=\w{3}): ", re.sub(r" \([^)]*\)", "", text))[0]
+
+
+def section(found: type) -> str:
+    """A class: what it is, the names of its fields and properties, and its methods."""
+    facts = [field.name for field in fields(found) if field.name[0] != "_"] if is_dataclass(found) else []
+    facts = [] if found.__name__ in FIELDS else facts
+    methods = []
+    for name, member in vars(found).items():
+        function = getattr(member, "__func__", member)
+        if name.startswith("_") or name in ALIKE:
             continue
-        called = "" if isinstance(member, property | cached_property) else signature(wrapped)
-        yield f"* `{name}{called}`: {plain(parts(wrapped)[''])}"
-
-
-def section(item: type) -> str:
-    """A class: what it is, and its members."""
-    more = f" Its fields are {FIELDS[item.__name__]}." if item.__name__ in FIELDS else ""
-    if is_dataclass(item) and not more and "Attributes" not in parts(item):
-        more = f" Fields: {', '.join(f'`{field.name}`' for field in fields(item) if field.repr)}."
-    return "\n".join([f"### {item.__name__}\n\n{plain(parts(item)[''])}{more}\n", *members(item), ""])
+        if isinstance(member, property | cached_property):
+            facts.append(name)
+        elif inspect.isfunction(function):
+            called = signature(function).partition(" -> ")[0]
+            methods.append(wrapped(f"* `{name}{called}`: {in_short(first_paragraph(function))}"))
+    names = f"Attributes: {', '.join(f'`{name}`' for name in facts)}." if facts else ""
+    about = wrapped(" ".join(part for part in (first_paragraph(found), FIELDS.get(found.__name__), names) if part))
+    return "\n".join([f"### {found.__name__}\n", f"{about}\n", *methods]).rstrip() + "\n"
 
 
 def page() -> str:
     """The whole page."""
     items = {name: getattr(siming_tasks, name) for name in siming_tasks.__all__}
-    classes = [item for item in items.values() if inspect.isclass(item)]
-    functions = [function(name) for name, item in items.items() if not inspect.isclass(item)]
+    classes = [found for found in items.values() if inspect.isclass(found)]
+    functions = [
+        wrapped(f"* `{name}{signature(found)}`: {first_paragraph(found)}")
+        for name, found in items.items()
+        if not inspect.isclass(found)
+    ]
     returned = ["## What else they return\n", *map(section, RETURNED)]
-    return "\n".join([HEAD, *functions, "## Classes\n", *map(section, classes), *returned])
+    return "\n".join([HEAD, *functions, "", "## Classes\n", *map(section, classes), *returned]).rstrip() + "\n"
 
 
 if __name__ == "__main__":

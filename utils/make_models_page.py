@@ -33,8 +33,8 @@ def _rows(registry: str) -> list[Backend]:
 
 
 def _name(row: Backend) -> str:
-    mark = {"one": "¹", "file": "¹ (with files)"}.get(row.batch or "", "")
-    return f"`{row.name.partition('.')[2]}`{mark}"
+    marks = "¹" * (row.batch == "one") + "²" * (row.batch == "file") + "³" * ("frames" in row.arguments.values())
+    return f"`{row.name.partition('.')[2]}`{marks}"
 
 
 def _kind(row: Backend) -> str:
@@ -51,7 +51,7 @@ def _kind(row: Backend) -> str:
 
 def _notes(row: Backend) -> str:
     notes = [
-        ", ".join(f"`{key}={str(value).lower()}`" for key, value in row.arguments.items()),
+        ", ".join(f"`{key}={str(value).lower()}`" for key, value in row.arguments.items() if value != "frames"),
         row.sound_seconds and f"gets sound in pieces of {row.sound_seconds} s",
         "" if row.hears else row.deaf,
         row.note,
@@ -86,10 +86,8 @@ def _classes(registry: str) -> Iterator[str]:
         for notes, names in sorted(groups.items(), key=lambda item: item[0] != ""):
             yield _item(f"{', '.join(names)}{': ' if notes else ''}{notes}")
         yield ""
-    yield "**Refused**\n"
-    for reason, names in _grouped((row.why_refused, _name(row)) for row in _rows(registry) if row.why_refused).items():
-        yield _item(f"{', '.join(names)}: {reason}")
-    yield ""
+    refused = ", ".join(_name(row) for row in _rows(registry) if row.why_refused)
+    yield textwrap.fill(f"**Refused**, with the reason in the message: {refused}", 120, break_on_hyphens=False) + "\n"
 
 
 def models_page() -> str:
@@ -103,7 +101,7 @@ def sent_table() -> str:
     lines = ["| an image is sent as | chat classes | simple classes |", "|---|---|---|"]
     for form, words in SENT.items():
         cells = [
-            ", ".join(_name(row).strip("¹") for row in _rows(registry) if form in (row.sent, row.images))
+            ", ".join(_name(row).strip("¹²³") for row in _rows(registry) if form in (row.sent, row.images))
             for registry in TITLES
         ]
         lines.append(f"| {words} | {' | '.join(cells)} |".replace("|  |", "| |"))

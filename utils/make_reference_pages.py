@@ -4,40 +4,44 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from siming_tasks.cli.main import COMMANDS, find_command
-from siming_tasks.cli.parameters import OptionFlag
-from siming_tasks.options import OPTIONS, Option
+from siming_tasks.cli.main import COMMANDS, SHORT, find_command
+from siming_tasks.cli.parameters import MEDIA_OPTIONS, OptionFlag
+from siming_tasks.options import OPTIONS
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 CONTEXT = click.Context(click.Command("siming"))
+FRAME_FLAGS = [f"`{OPTIONS[name].flag}`" for name in MEDIA_OPTIONS]
 
-COMMANDS_HEAD = """# Commands and options
+HEAD = """# Commands and options
 
-Every command of `siming`; evaluate a model with `lmms-eval`. Words and flags may stand in any order. Flags that many
-commands share stand here and under [options](#options). Exit codes: 0 success, 1 problems found, 2 usage error, 130
-interrupted. `utils/make_reference_pages.py` makes this page.
+Look here for a command, a flag or a variable of `siming`. To evaluate a model, run `lmms-eval`.
+
+```sh
+siming data check exams --quick     # words and flags in any order
+siming data check --help            # more about the command, with an example
+```
+
+Exit codes: 0 success, 1 problems found, 2 usage error, 130 interrupted.
+`utils/make_reference_pages.py` makes this page.
+
+## Flags that several commands share
+
+The commands below list them under *Also*; the others there are [options](#options).
 """
 
 OPTIONS_HEAD = """
 ## Options
 
-Environment variables; commands of `siming` take the flag beside them, which goes before the variable. A value that
-cannot be used stops the command, and a `SIMING_` variable that is none of these is warned of.
-
-| variable | flag of `siming` | default | meaning |
-|---|---|---|---|
+Set an option by its variable, or by its flag where a command has it; the flag wins. A value that cannot be used stops
+the command. An unknown `SIMING_` variable gives a warning.
 """
-
-
-def cell(text: str) -> str:
-    """Text in a cell of a table."""
-    return text.replace("|", "\\|").replace("<", "\\<").replace("\n", " ")
 
 
 def written(param: click.Parameter) -> str:
@@ -49,61 +53,65 @@ def written(param: click.Parameter) -> str:
     return ", ".join(f"`{name}`" if flag else f"`{name} {value}`" for name in param.opts)
 
 
-def usage(name: str, command: click.Command) -> str:
-    """One line: the command, its words, the flags that are required, and that there are others."""
-    words = [param.make_metavar(CONTEXT) for param in command.params if isinstance(param, click.Argument)]
-    flags = [param for param in command.params if isinstance(param, click.Option)]
-    required = [written(param).strip("`") for param in flags if param.required]
-    return " ".join(["siming", name, *words, *required, *(["[FLAGS]"] if flags else [])])
-
-
 def meaning(param: click.Parameter) -> str:
     """The help of an argument, with its default where that says something."""
     text = getattr(param, "help", None) or ""
     default = param.default if isinstance(param, click.Option) and not param.is_flag else None
+    text += " (required)" if isinstance(param, click.Option) and param.required else ""
     told = isinstance(default, str | int | float) and default and "default" not in text
     return (f"{text} (default: {default})" if told else text).replace("<", "\\<")
 
 
+def entry(names: str, text: str) -> str:
+    """An entry of a list, wrapped."""
+    indent = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
+    return textwrap.fill(f"* {names}: {text}", 120, **indent)
+
+
+def entries(params: Sequence[click.Parameter]) -> list[str]:
+    """Entries of the parameters; those that only name a fact of one thing (``model card: url``) share an entry."""
+    texts: dict[str, list[click.Parameter]] = {}
+    for param in params:
+        about, _, what = meaning(param).partition(": ")
+        texts.setdefault(about if what == param.name else meaning(param), []).append(param)
+    return [entry(", ".join(map(written, group)), text) for text, group in texts.items()]
+
+
 def commands() -> Iterator[str]:
     """Flags that several commands share, then the section of every command."""
-    yield COMMANDS_HEAD
     found = {name: find_command(name) for name in COMMANDS}
-    lines = {name: [(p, f"* {written(p)}: {meaning(p)}") for p in c.params] for name, c in found.items()}
-    own = Counter((p.opts[0], line) for rows in lines.values() for p, line in rows if not isinstance(p, OptionFlag))
-    usual = {flag: line for (flag, line), count in reversed(own.most_common()) if count > 1 and flag[0] == "-"}
-    shared = sorted(usual.values())
-    yield "\n".join(shared) + "\n"
+    own = {name: [p for p in c.params if not isinstance(p, OptionFlag)] for name, c in found.items()}
+    lines = Counter(entries([p])[0] for params in own.values() for p in params if isinstance(p, click.Option))
+    shared = sorted(line for line, count in lines.items() if count > 1)
+    yield "\n".join([HEAD, *shared, f"* *frame options*: {', '.join(FRAME_FLAGS)}\n"])
     for name, command in found.items():
-        yield f"## siming {name}\n\n`{usage(name, command)}`\n\n{' '.join((command.help or '').split())}\n"
-        alone = [line for param, line in lines[name] if not isinstance(param, OptionFlag) and line not in shared]
-        yield "".join(f"{line}\n" for line in alone)
-        if others := [param.opts[0] for param, line in lines[name] if isinstance(param, OptionFlag) or line in shared]:
-            yield f"Shared: {', '.join(f'`{flag}`' for flag in others)}\n"
-
-
-def flag_of(option: Option) -> str:
-    """The flag of an option with the values that it accepts, as code; empty where it has none."""
-    return f"`{option.flag} {cell(option.metavar)}`" if option.changes != "asking" else ""
+        yield f"## siming {name}\n\n{SHORT[name]}\n"
+        alone = [param for param in own[name] if entries([param])[0] not in shared]
+        yield "".join(f"{line}\n" for line in entries(alone))
+        others = [f"`{param.opts[0]}`" for param in command.params if param not in alone]
+        if set(FRAME_FLAGS) <= set(others):
+            others = [*(flag for flag in others if flag not in FRAME_FLAGS), "*frame options*"]
+        if others:
+            yield f"Also: {', '.join(others)}\n"
 
 
 def options() -> Iterator[str]:
-    """The table of options, then which other variables count."""
-    rows = ((f"`{option.variable}`", flag_of(option), option.default_text, option.help) for option in OPTIONS.values())
-    yield OPTIONS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows).replace("|  |", "| |")
+    """The options, then which other variables count."""
+    yield OPTIONS_HEAD
+    for option in OPTIONS.values():
+        flag = f", `{option.flag} {option.metavar}`" if option.changes != "asking" else ""
+        yield entry(f"`{option.variable}`{flag}", f"{option.help} (default: {option.default_text})")
     yield OTHERS
 
 
 OTHERS = """
-### Variables of others that count
+### Variables of other programs
 
-| variable | of | what it does here |
-|---|---|---|
-| `LMMS_IMAGE_ENCODE_FORMAT`, `LMMS_IMAGE_JPEG_QUALITY` | lmms-eval | nothing: stored files are sent as they are |
-| `LMMS_VIDEO_DECODE...` | lmms-eval | how its models read a video file; recorded in the results |
-| `HF_TOKEN`, `HF_HOME`, `HF_ENDPOINT`, `HF_HUB_OFFLINE` | huggingface_hub | how `SIMING_DATA=org/name` is fetched |
-| `HF_UPDATE_DOWNLOAD_COUNTS` | datasets | nothing: while tasks of this suite are loaded, `datasets` counts no use |
-| `XDG_CACHE_HOME` | Linux desktops | where the cache folder lies, unless `SIMING_CACHE` says |
+* `LMMS_IMAGE_ENCODE_FORMAT`, `LMMS_IMAGE_JPEG_QUALITY` (lmms-eval): no effect; stored files are sent as they are
+* `LMMS_VIDEO_DECODE...` (lmms-eval): how its models read a video file; recorded in the results
+* `HF_TOKEN`, `HF_HOME`, `HF_ENDPOINT`, `HF_HUB_OFFLINE` (huggingface_hub): how `SIMING_DATA=org/name` is fetched
+* `HF_UPDATE_DOWNLOAD_COUNTS` (datasets): no effect; downloads are not counted while these tasks are loaded
+* `XDG_CACHE_HOME`: place of the cache folder, unless `SIMING_CACHE` is set
 """
 
 
