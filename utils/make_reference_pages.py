@@ -17,7 +17,13 @@ from siming_tasks.options import OPTIONS
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 CONTEXT = click.Context(click.Command("siming"))
-FRAME_FLAGS = [f"`{OPTIONS[name].flag}`" for name in MEDIA_OPTIONS]
+TOGETHER = {
+    "*frame options*": [f"`{OPTIONS[name].flag}`" for name in MEDIA_OPTIONS],
+    "*scoring options*": ["`--data`", "`--split`", "`--mapping`", "`--rater`", "`--labels`"],
+}
+"""Flags that are named together where a command has all of them."""
+TELLING = 3
+"""Words beyond which the help of an argument says more than its name."""
 
 HEAD = """# Commands and options
 
@@ -83,14 +89,17 @@ def commands() -> Iterator[str]:
     own = {name: [p for p in c.params if not isinstance(p, OptionFlag)] for name, c in found.items()}
     lines = Counter(entries([p])[0] for params in own.values() for p in params if isinstance(p, click.Option))
     shared = sorted(line for line, count in lines.items() if count > 1)
-    yield "\n".join([HEAD, *shared, f"* *frame options*: {', '.join(FRAME_FLAGS)}\n"])
+    yield "\n".join([HEAD, *shared, *(entry(name, ", ".join(flags)) for name, flags in TOGETHER.items()), ""])
     for name, command in found.items():
-        yield f"## siming {name}\n\n{SHORT[name]}\n"
+        words = [param.make_metavar(CONTEXT) for param in own[name] if isinstance(param, click.Argument)]
+        yield f"## siming {' '.join([name, *words])}\n\n{SHORT[name]}\n"
         alone = [param for param in own[name] if entries([param])[0] not in shared]
-        yield "".join(f"{line}\n" for line in entries(alone))
+        told = [param for param in alone if isinstance(param, click.Option) or len(meaning(param).split()) > TELLING]
+        yield "".join(f"{line}\n" for line in entries(told))
         others = [f"`{param.opts[0]}`" for param in command.params if param not in alone]
-        if set(FRAME_FLAGS) <= set(others):
-            others = [*(flag for flag in others if flag not in FRAME_FLAGS), "*frame options*"]
+        for title, flags in TOGETHER.items():
+            if set(flags) <= set(others):
+                others = [title, *(flag for flag in others if flag not in flags)]
         if others:
             yield f"Also: {', '.join(others)}\n"
 
