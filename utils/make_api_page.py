@@ -85,7 +85,7 @@ def first_paragraph(found: Any) -> str:
 
 def in_short(text: str) -> str:
     """First clause of a sentence, without what is in brackets."""
-    return re.split(r"[;.](?: |$)|(?<=\w{3}): ", re.sub(r" \([^)]*\)", "", text))[0]
+    return re.split(r"[;.](?: |$)", re.sub(r" \([^)]*\)", "", text))[0]
 
 
 def section(found: type) -> str:
@@ -112,7 +112,7 @@ def page() -> str:
     items = {name: getattr(siming_tasks, name) for name in siming_tasks.__all__}
     classes = [found for found in items.values() if inspect.isclass(found)]
     functions = [
-        wrapped(f"* `{name}{signature(found)}`: {first_paragraph(found)}")
+        wrapped(f"* `{name}{signature(found)}`: {in_short(first_paragraph(found))}")
         for name, found in items.items()
         if not inspect.isclass(found)
     ]

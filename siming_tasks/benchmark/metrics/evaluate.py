@@ -23,7 +23,7 @@ ALL = "all steps"
 
 
 def evaluate(matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute", positive: Positive = "error") -> Rows:
-    """Evaluate a matrix; what is left out for its intervals are its clusters, by default its videos.
+    """Evaluate a matrix: every metric, with an interval over its clusters, by default its videos.
 
     Args:
         matrix: what to evaluate.
