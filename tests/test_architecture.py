@@ -194,7 +194,7 @@ def test_rooms_load_no_framework_and_commands_that_only_print_no_arrays() -> Non
     slow = "{'numpy', 'pydantic', 'yaml', 'PIL', 'av', 'jinja2', 'tqdm', 'scipy', 'rich', 'starlette'}"
     start = "import sys, siming_tasks; print([name for name in sys.modules if name.startswith('siming_tasks.')])\n"
     start += "from siming_tasks.cli import main; main(['--help']); main(['score', '--help'])\n"
-    start += "print('exit', main(['docs', 'recipes']))\n"
+    start += "print('exit', main(['docs', 'models']))\n"
     start += f"print(sorted({slow} & set(sys.modules)))\n"
     lines = "".join(
         f"import siming_tasks.{module}; print('{module}', sorted({heavy} & set(sys.modules)))\n" for module in modules

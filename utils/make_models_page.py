@@ -1,4 +1,4 @@
-"""Write docs/reference/models.md, and the table of encoded images in docs/reference/media.md, from the model classes.
+"""Write docs/reference/models.md and the table of encoded images in docs/reference/media.md.
 
 python utils/make_models_page.py [--check]
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from siming_tasks.media import Backend, backends
 from siming_tasks.media.modes import OURS
+from siming_tasks.models.recipes import Recipe, recipes
 
 DOCS = Path(__file__).parents[1] / "docs" / "reference"
 TEXT = Path(__file__).with_name("models_page.md")
@@ -25,6 +26,20 @@ SENT = {
     "paths": "paths of the stored JPEG files",
 }
 BLOCK = re.compile(r"(<!-- made by utils/make_models_page.py -->\n).*?(\n<!-- end -->)", re.DOTALL)
+
+RECIPES = """
+## Recipes
+
+`siming run plan --model "GPT-4o"` prints the command that runs one of the paper's twelve models or a successor, and
+checks its requests against what the service accepts. The frames are those of the paper's table 6.
+
+**No command was run with the real weights or the real service.** *run* means that it ran to its end against a local
+stand-in for the service or vLLM, *read* that its arguments were found in the code of the class. Names, dates and memory
+(of 16-bit weights) were read in pages and code on {checked} or later, except where noted. See the hub for licences.
+
+| model | frames | command | notes |
+|---|---|---|---|
+"""
 
 
 def _rows(registry: str) -> list[Backend]:
@@ -93,7 +108,29 @@ def _classes(registry: str) -> Iterator[str]:
 def models_page() -> str:
     """The whole page of the models."""
     lines = "\n".join(line for registry in TITLES for line in _classes(registry))
-    return TEXT.read_text(encoding="utf-8").replace("{tables}\n", lines)
+    return TEXT.read_text(encoding="utf-8").replace("{tables}\n", lines) + recipe_section()
+
+
+def recipe_section() -> str:
+    """The last section of the page: what is known of each recipe."""
+    text = RECIPES.format(checked=min(entry.checked for entry in recipes().values()))
+    for entry in recipes().values():
+        title = entry.title if entry.model else f"{entry.title}, `{entry.where}`"
+        notes = "; ".join(_recipe_notes(entry))
+        text += f"| {title} | {entry.full_frames} | {entry.how} | {notes} |\n"
+    return text
+
+
+def _recipe_notes(entry: Recipe) -> Iterator[str]:
+    """Facts that the other columns and the command do not say."""
+    if entry.successor_of:
+        yield f"successor of {recipes()[entry.successor_of].title}"
+    if entry.facts != "read":
+        yield f"facts {entry.facts}"
+    if entry.retired:
+        is_gone = entry.retired <= entry.checked
+        yield f"{'CANNOT be run again: retired' if is_gone else 'will be retired'} on {entry.retired}"
+    yield from (note for note in (entry.undone, entry.memory, *entry.notes) if note)
 
 
 def sent_table() -> str:

@@ -41,7 +41,7 @@ _CHANNELS = {
 @cli.option_flags("data", "split", *cli.MEDIA_OPTIONS, "prompt", "ask")
 @click.option("--videos", type=click.IntRange(1), help="number of videos, to plan without a data set")
 @click.option("--duration", type=cli.ABOVE_ZERO, help=f"length of the videos in seconds (default {_DURATION})")
-@click.option("--model", help="recipe, model of the paper or service: sets the frames and checks the limits")
+@click.option("--model", help="a model of the paper, a recipe or a service: its frames, limits and command")
 @click.option("--tokens", metavar="F[,F]", default="qwen2_5_vl,openai_tiles", help="image-token formulas")
 @click.option("--price-in", type=cli.Number(0), help="price per million input tokens")
 @click.option("--price-out", type=cli.Number(0), help="price per million output tokens")
@@ -125,6 +125,8 @@ def plan(
     if service:
         _print_fit(run_plan, exams, policy, service)
     say("SIMING_DRY_RUN=yes before an lmms-eval command counts the replies that are kept already, and asks nothing.")
+    if model:
+        _print_commands(model)
     return 0
 
 
@@ -159,6 +161,17 @@ def _frames_and_service(name: str) -> tuple[int | None, Service | None]:
         return None, services()[name.lower()]
     model_recipe = recipe(name)
     return model_recipe.full_frames, services().get(model_recipe.service)
+
+
+def _print_commands(name: str) -> None:
+    """Print the commands of a model's recipe: that of its server, if it needs one, and that of lmms-eval."""
+    from siming_tasks.models.recipes import recipe, services
+
+    if name.lower() not in services():
+        entry = recipe(name)
+        say(f"\nThe recipe of {entry.title}: {entry.undone or 'run to its end at a stand-in, not with the real model'}")
+        for command in filter(None, (entry.server, entry.command())):
+            say(f"  {command}")
 
 
 def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOptions) -> dict[str, int]:

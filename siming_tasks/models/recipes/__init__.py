@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -42,7 +42,6 @@ class Recipe:
         server: command that serves it, for backends that ask a server.
         context: tokens that the server must allow.
         memory: memory that the weights need, as text.
-        licence: and gate.
         service: entry of :func:`services` whose limits apply.
         retired: since when, or from when on, the service does not answer (any more).
         undone: why the command cannot be run without the model itself; empty if it was run.
@@ -54,7 +53,6 @@ class Recipe:
     checked: date
     how: Literal["run", "read", "not verified"]
     facts: Literal["read", "not verified"]
-    licence: str
     paper: str = ""
     successor_of: str = ""
     model: str = ""
@@ -163,7 +161,7 @@ def services() -> dict[str, Service]:
 
 
 def recipe(name: str) -> Recipe:
-    """One recipe by its name or the paper's (of two sizes the first); case, spaces, dashes and dots do not matter.
+    """One recipe by name, title or the paper's name (of two sizes the first); only letters and digits matter, not case.
 
     Raises:
         OptionsError: there is none of that name; names all.
@@ -173,61 +171,7 @@ def recipe(name: str) -> Recipe:
         return "".join(letter for letter in text.casefold() if letter.isalnum())
 
     known = {letters(entry.paper): entry for entry in reversed(recipes().values()) if entry.paper}
-    known |= {letters(key): entry for key, entry in recipes().items()}
+    known |= {letters(word): entry for key, entry in recipes().items() for word in (entry.title, key)}
     if letters(name) not in known:
         raise OptionsError(f"There is no recipe {name!r}. The recipes are {', '.join(recipes())}.")
     return known[letters(name)]
-
-
-INTRO = """# Recipes
-
-How to run the paper's twelve models and some successors (`python utils/make_recipe_page.py` makes this page). Frames of
-a full video are those of the paper's table 6. A test parses every command against the installed lmms-eval.
-
-* **command**: *run* to its end at a server on loopback that stands for the service or for vLLM, *read* in the code of
-  its class, or *not verified*. No recipe was run with the real weights or the real service.
-* **facts** (names, dates, memory, licence): *read* in pages and code, or *not verified*; none before {checked}.
-
-"""
-
-LIMITS = """
-## What services accept
-
-`siming run plan --model NAME` says whether requests exceed these limits and how many frames fit. Limits change: a run
-is not stopped by them.
-
-| service | MB a request | images | as of | source |
-|---|---|---|---|---|
-"""
-
-
-def as_page() -> str:
-    """All recipes and limits as the page ``docs/howto/recipes.md``."""
-    facts, commands = "| model | command, facts | what to know |\n|---|---|---|\n", ""
-    for entry in recipes().values():
-        known = [value if key == "note" else f"{key}: {value}" for key, value in _facts(entry)]
-        facts += f"| {entry.title}, `{entry.where}` | {entry.how}, {entry.facts} | {'; '.join(known)} |\n"
-        if lines := [line for line in (entry.server, entry.command()) if line]:
-            commands += "\n".join([f"# {entry.title}", *lines]) + "\n"
-    rows = [
-        f"| {service.title} | {service.request_mb:g} | {service.images} | {service.checked} | {service.source}"
-        f"{f'. {service.note}' if service.note else ''} |\n"
-        for service in services().values()
-    ]
-    intro = INTRO.format(checked=min(entry.checked for entry in recipes().values()))
-    return f"{intro}{facts}\n## Commands\n\n```sh\n{commands}```\n{LIMITS}{''.join(rows)}"
-
-
-def _facts(entry: Recipe) -> Iterator[tuple[str, str]]:
-    """Facts that the other columns and the command do not say."""
-    if entry.undone:
-        yield "no dry run", entry.undone
-    if entry.successor_of:
-        yield "after", recipes()[entry.successor_of].title
-    if entry.memory:
-        yield "memory", entry.memory
-    yield "licence", entry.licence
-    if entry.retired:
-        tense = "CANNOT be run again: retired" if entry.retired <= entry.checked else "will be retired"
-        yield "service", f"{tense} on {entry.retired}"
-    yield from (("note", note) for note in entry.notes)

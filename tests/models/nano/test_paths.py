@@ -76,6 +76,6 @@ def test_every_quiet_fault_costs(faults: Any, watcher: Watcher, exams: Path, mon
         return float(matthews_corrcoef(wrong.ravel(), verdicts))
 
     whole = mcc(lambda frames, following, other: frames)
-    assert whole >= 0.8  # docs/explanation/nano.md has more exams
+    assert whole >= 0.8  # docs/explanation/synthetic.md has more exams
     for fault, change, least in faults:
         assert whole - mcc(change) >= least, fault

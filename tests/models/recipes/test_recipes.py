@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from siming_tasks.cli import main
+from siming_tasks.common.doc_pages import read_page
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import PAPER_FRAMES
-from siming_tasks.models.recipes import Weight, as_page, recipe, recipes, services
+from siming_tasks.models.recipes import Weight, recipe, recipes, services
 from tests.plugin.test_backends import source
 
 MB = 1_000_000
@@ -25,6 +25,7 @@ def test_the_papers_twelve_models() -> None:
     assert all(entry.full_frames == PAPER_FRAMES[entry.paper] and entry.frames is None for entry in ours)
     assert recipe("GPT 4o").name == "gpt-4o" and recipe("gpt-4o").full_frames == 50
     assert (recipe("LLaVA-Video").name, recipe("doubao 1.6 vision").full_frames) == ("llava-video-7b", 240)
+    assert all(recipe(entry.title) is entry for entry in recipes().values())
     with pytest.raises(OptionsError, match="There is no recipe 'gpt-1'"):
         recipe("gpt-1")
 
@@ -50,10 +51,14 @@ def test_the_host_has_each_class_which_takes_the_arguments_and_a_server_allows_t
         assert not entry.successor_of or recipes()[entry.successor_of].paper
 
 
-def test_the_page_is_made_of_the_file() -> None:
-    page = as_page()
-    assert (Path(__file__).parents[3] / "docs" / "howto" / "recipes.md").read_text() == page
-    assert "CANNOT be run again: retired on 2026-03-09" in page and "SIMING_FRAMES=120 lmms-eval --model gemini" in page
+def test_the_page_says_which_model_is_gone_and_the_plan_has_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """That the page is current is tested with the model classes, in ``tests/media/test_modes.py``."""
+    assert "| Gemini 3 Pro | 120 | run | CANNOT be run again: retired on 2026-03-09;" in read_page("models")
+    for name, lines in (("gpt-4o", 1), ("qwen3-vl-30b", 2), ("UniMed-VL", 0), ("anthropic", 0)):
+        assert main(["run", "plan", "--videos", "1", "--model", name]) == 0
+        said = capsys.readouterr().out.splitlines()
+        commands = [line.strip() for line in said if re.match(r"  (vllm|SIMING_FRAMES)", line)]
+        assert len(commands) == lines and (not lines or commands[-1] == recipe(name).command())
 
 
 def test_limits_by_hand() -> None:
@@ -72,7 +77,7 @@ def test_limits_by_hand() -> None:
 def test_the_plan_states_the_frames_that_fit(capsys: pytest.CaptureFixture[str]) -> None:
     def said(*arguments: str) -> dict[str, str]:
         assert main(["run", "plan", "--videos", "2", *arguments]) == 0
-        lines = [*capsys.readouterr().out.partition(" a request\n(")[2].splitlines(), ""]
+        lines = [*capsys.readouterr().out.partition(" per request\n(")[2].splitlines(), ""]
         return {
             line.split()[0]: line + after * ("would fit" in after)
             for line, after in pairwise(lines)
