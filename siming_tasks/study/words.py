@@ -83,6 +83,7 @@ WORDS: Mapping[str, str] = {
     "reference judge": "A reference judge is not ranked.",
     "supervised": "A judge that learnt from these labels is not ranked.",
     "partial": "It answered less than 95 % of the steps.",
+    "constant": "All its answers are the same.",
     "not comparable": "‡ rests on less than 95 % of the asked steps: neither ranked nor tested.",
     "few videos": "Fewer than {few} videos: intervals of so few can be too short.",
     "few clusters": "The clusters count as fewer than {few}, few or uneven as they are: intervals are long and rough.",

@@ -6,10 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.jackknife import p_of_t
+from siming_tasks.benchmark.metrics.labels import ordinal_labels
 from siming_tasks.benchmark.metrics.reasons import Reason
+from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import ALPHA, COMPARABLE, NOISE
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.study.words import reason, say
 
 Kind = Literal["as good", "better", "worse", "open", "not tested"]
@@ -20,6 +25,12 @@ NO_MODEL: Mapping[str, str] = {"reference": say("reference judge"), "supervised"
 def why_unranked(role: str, answered: float) -> str:
     """Reason why a judge of this role that answered this share of the steps is never ranked; empty: it may be."""
     return NO_MODEL.get(role, "") or (say("partial") if answered < COMPARABLE else "")
+
+
+def is_constant(judge: ScoreMatrix, mapping: LabelMapping = "absolute") -> bool:
+    """True if all answers of a judge are one label, or one verdict; it is then never ranked, whatever the reference."""
+    labels = ordinal_labels(judge.predicted, judge.max_score, mapping) if judge.answer == "score" else judge.predicted
+    return np.unique(labels[judge.answered]).size == 1
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
-from siming_tasks.study.analysis.claims import all_above_0, claim_of, least_sure, why_unranked
+from siming_tasks.study.analysis.claims import all_above_0, claim_of, is_constant, least_sure, why_unranked
 from siming_tasks.study.analysis.pairs import Raters
 from siming_tasks.study.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
 from siming_tasks.study.analysis.tables import TableText
@@ -173,6 +173,8 @@ class Comparison(Shown):
         exams = exams or ("SYNTHETIC exams" if self.facts.get("synthetic") else "exams")
         about = {"metric": CATALOGUE[self.headline].label, "over": f"{self.videos:,} {exams}"}
         order = [run for run in self.order if run in self.ranks]
+        if len(self.runs) == 1:
+            return say("alone", judge=self.runs[0], value=self.value(self.runs[0]), **about)
         if len(order) < 2:
             why = "; ".join(f"{run}: {clause(said)}" for run, said in self.unranked.items())
             return say("no pair", why=f" ({why})" if why else "", **about)
@@ -260,7 +262,7 @@ def compare_judges(
     imputed = {name: matrix.imputed() for name, matrix in judges.items()}
     held = {(name, metric): jackknife(statistic(metric, mapping), matrix)
             for name, matrix in imputed.items() for metric in metrics}  # fmt: skip
-    unranked = _unranked(judges, held, key, roles or {})
+    unranked = _unranked(judges, held, mapping, roles or {})
     rows = list(_values(judges, held, mapping))
     pairs = []
     for a, b in combinations(judges, 2) if against is None else ((name, against) for name in judges if name != against):
@@ -296,11 +298,17 @@ def _values(judges: Mapping[str, ScoreMatrix], held: Held, mapping: LabelMapping
                 yield flagged(held[name, key].estimate(), key, matrix.answered_share).at(RANKED, name, key)
 
 
-def _unranked(judges: Mapping[str, ScoreMatrix], held: Held, key: str, roles: Mapping[str, str]) -> dict[str, str]:
+def _unranked(
+    judges: Mapping[str, ScoreMatrix], held: Held, mapping: LabelMapping, roles: Mapping[str, str]
+) -> dict[str, str]:
     """By judge that cannot be ranked, why."""
-    refused = {name: why_unranked(roles.get(name, "model"), matrix.answered_share) for name, matrix in judges.items()}
-    undefined = {name: reason(held[name, key].estimate()) for name in judges if np.isnan(held[name, key].value)}
-    return undefined | {name: why for name, why in refused.items() if why}
+    why = {}
+    for name, matrix in judges.items():
+        value = held[name, headline(matrix.answer)]
+        why[name] = (why_unranked(roles.get(name, "model"), matrix.answered_share)
+                     or (say("constant") if is_constant(matrix, mapping) else "")
+                     or (reason(value.estimate()) if np.isnan(value.value) else ""))  # fmt: skip
+    return {name: said for name, said in why.items() if said}
 
 
 def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], mapping: LabelMapping) -> Pair:

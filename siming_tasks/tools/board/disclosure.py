@@ -15,20 +15,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from siming_tasks.benchmark.metrics import Rows
 from siming_tasks.benchmark.metrics.catalogue import COVERAGE, headline, statistic
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.benchmark.metrics.jackknife import difference
-from siming_tasks.benchmark.metrics.labels import ordinal_labels
 from siming_tasks.benchmark.metrics.no_video import SHUFFLED
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.options import Options
-from siming_tasks.study.analysis.claims import why_unranked
+from siming_tasks.study.analysis.claims import is_constant, why_unranked
 from siming_tasks.study.analysis.comparison import NO_VIDEO
 from siming_tasks.study.report.standings import Entrant, JudgeRow, Standing
+from siming_tasks.study.words import say
 
 VALUE_DIGITS, INTERVAL_DIGITS = 3, 2
 NOBODY = "No submission has a number in this setting."
@@ -40,7 +38,7 @@ Told = float | str | None
 
 _WHY = {
     "incomplete": "It did not answer 95 % of the whole setting.",
-    "constant": "All its answers are the same.",
+    "constant": say("constant"),
     "spent": f"Its sender has used all {NUMBERS} results in this setting, on labels of these exams.",
     "not better": "Not better, beyond chance, than its sender's current number.",
 }
@@ -97,9 +95,7 @@ def _answer(entrant: Entrant, before: Entrant | None, spent: int, options: Optio
     if asked != every or why_unranked(entrant.role, share):
         return "incomplete"
     panel = entrant.task_run.panel
-    labels = ordinal_labels(panel.predicted, panel.max_score, options.mapping)
-    given = (labels if panel.answer == "score" else panel.predicted)[panel.answered]
-    if np.unique(given).size == 1:
+    if is_constant(panel, options.mapping):
         return "constant"
     if spent >= NUMBERS:
         return "spent"
