@@ -120,8 +120,8 @@ def compare(
         >>> from siming_tasks import compare, open_dataset, read_run
         >>> dataset = open_dataset(exams)
         >>> result = compare(*(read_run(path, dataset) for path in (physician, constant)))
-        >>> print(result.sentence("SYNTHETIC exams"))  # doctest: +ELLIPSIS
-        physician (...) and constant (0.000) are not tested: fewer than 5 videos: no interval, over 4 SYNTHETIC exams.
+        >>> print(result.value("constant"), result.unranked)
+        0.000 {'constant': 'All its answers are the same.'}
     """
     named = _named(runs)
     data = data or next((run.dataset for run in named.values() if isinstance(run, Run)), None)

@@ -303,10 +303,8 @@ def test_sentences_and_ranks_follow_from_the_tests(seed, videos, number, answer,
         beaten = [pair for pair in found.pairs if name in (pair.a, pair.b) and pair.better and pair.better != name]
         assert rank.low == 1 + len(beaten)
     for name, judge in judges.items():
-        said = (
-            judge.predicted[judge.answered] if answer == "error" else ordinal_labels(judge.predicted, 3)[judge.answered]
-        )
-        few = judge.answered_share < 0.95 or len({*said.tolist()}) == 1
+        said = ordinal_labels(judge.predicted, judge.max_score) if answer == "score" else judge.predicted
+        few = judge.answered_share < 0.95 or len({*said[judge.answered].tolist()}) == 1
         assert (name in found.unranked) == (few or found.value(name).value is None)
         if found.beats.get(name):
             lead = found.rows.one(OVER_NO_VIDEO, name, found.headline)
