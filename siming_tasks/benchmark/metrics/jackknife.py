@@ -31,7 +31,8 @@ from siming_tasks.benchmark.metrics.thresholds import (
 from siming_tasks.common.errors import DataError
 
 Plain = Callable[[ScoreMatrix], float]
-"""A statistic that somebody writes: a number of a matrix, NaN where it is undefined."""
+"""A statistic that somebody writes: a number of a matrix, NaN where it is undefined. It rests on the videos with a known
+step, and its interval is not cut."""
 
 
 @runtime_checkable

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
 from siming_tasks.benchmark.metrics.classification import Positive, ratio
 from siming_tasks.benchmark.metrics.correlation import average_ranks
-from siming_tasks.benchmark.metrics.jackknife import Jackknifed, cluster_numbers, jackknifed
+from siming_tasks.benchmark.metrics.jackknife import Jackknifed, cluster_numbers, jackknifed, wrong_steps
 from siming_tasks.benchmark.metrics.labels import ordinal_labels
 from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
@@ -292,7 +292,8 @@ def shuffled_answers(
     function = CATALOGUE[key].statistic(mapping, positive).function  # type: ignore[attr-defined]
     without[np.abs(without) < NOISE] = 0.0  # a rest of rounding is no count
     value, rests = float(function(whole)), np.asarray(known.any(axis=1))
-    return jackknifed(matrix, value, function(without), rests, groups, range=(-1.0, 1.0), why=Reason.NOT_SHUFFLED)
+    how = {"range": (-1.0, 1.0), "scale": "logit", "errors": wrong_steps(matrix)}
+    return jackknifed(matrix, value, function(without), rests, groups, why=Reason.NOT_SHUFFLED, **how)
 
 
 def _margins(side: NDArray[Any], known: BoolArray, k: int, groups: NDArray[np.intp], number: int) -> FloatArray:

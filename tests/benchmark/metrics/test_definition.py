@@ -160,6 +160,8 @@ def test_differences_and_no_video_baselines(name):
         assert (found.value, *found.without) == pytest.approx(
             (expected.value, *expected.without), abs=1e-11, nan_ok=True
         )
+        if key in ("qwk", "mcc"):  # the others are not printed
+            same(found.estimate(), page.estimate(expected), name, key)
 
 
 def test_the_cases_have_every_edge_of_the_rule():
