@@ -31,8 +31,7 @@ from siming_tasks.benchmark.metrics.thresholds import (
 from siming_tasks.common.errors import DataError
 
 Plain = Callable[[ScoreMatrix], float]
-"""A statistic that somebody writes: a number of a matrix, NaN where it is undefined. It rests on the videos with a known
-step, and its interval is not cut."""
+"""A statistic that somebody writes, NaN where undefined; it rests on videos with a known step and has no range."""
 
 
 @runtime_checkable
@@ -59,6 +58,7 @@ class Jackknifed:
         scale: of the interval: ``fisher`` for a correlation, whose Fisher's z has an error of at least 1/sqrt(n - 3);
             ``logit`` for another metric, of its place in the range; empty for its own.
         errors: steps that are wrong in the reference, of a metric that is about them.
+        further: variance besides that over clusters, as between runs.
         why: why there is no value, if there is none.
     """
 
@@ -72,6 +72,7 @@ class Jackknifed:
     share: bool = False
     scale: str = ""
     errors: float = math.inf
+    further: float = 0.0
     why: str = Reason.UNDEFINED
 
     def __sub__(self, other: Jackknifed) -> Jackknifed:
@@ -92,7 +93,7 @@ class Jackknifed:
     @property
     def stderr(self) -> float:
         """Standard error on the value's own scale; NaN below two clusters or where a value without one is undefined."""
-        return _stderr(self.without[self.rests])
+        return math.hypot(_stderr(self.without[self.rests]), math.sqrt(self.further))
 
     def estimate(self, *, tested: bool = False) -> Estimate:
         """The value with its interval, and with the p of "it is 0" if it is a difference that is ``tested``."""

@@ -6,7 +6,6 @@ perfectly wrong: answers at temperature 0, or from a cache, agree with themselve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -15,9 +14,8 @@ import numpy as np
 
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, select, statistic
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
-from siming_tasks.benchmark.metrics.jackknife import Jackknifed, jackknife, mean, quantile_of_t
+from siming_tasks.benchmark.metrics.jackknife import jackknife, mean
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
-from siming_tasks.benchmark.metrics.thresholds import LEVEL
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import DataError
 from siming_tasks.study.analysis.pairs import added, aligned, as_points, kappa, same_answer, side_by_side
@@ -52,22 +50,11 @@ def repeats(runs: Sequence[ScoreMatrix], *, mapping: LabelMapping = "absolute") 
         found = [jackknife(statistic(key, mapping), panel.imputed()) for panel in panels]
         undefined = [each.why for each in found if np.isnan(each.value)]
         sd = float(np.std([each.value for each in found], ddof=1))
-        of_mean = replace(mean(found), why=undefined[0] if undefined else "")
-        why = of_mean.why or f"Over {len(runs)} runs of the same exams: no interval."
+        of_mean = replace(mean(found), further=sd**2 / len(runs))
+        why = undefined[0] if undefined else f"Over {len(runs)} runs of the same exams: no interval."
         own = Estimate(None if undefined else sd, n=int(found[0].videos.sum()), why=why)
-        rows += [_widened(of_mean, sd**2 / len(runs)).at("repeats", "mean", key), own.at("repeats", "sd", key)]
+        rows += [of_mean.estimate().at("repeats", "mean", key), own.at("repeats", "sd", key)]
     return Rows(rows) + _with_itself(panels, mapping)
-
-
-def _widened(found: Jackknifed, variance: float) -> Estimate:
-    """The estimate with a further variance in its error and its interval."""
-    own = found.estimate()
-    if own.value is None or own.low is None or own.stderr is None:
-        return own
-    stderr = math.hypot(own.stderr, math.sqrt(variance))
-    reach = quantile_of_t((1 + LEVEL) / 2, own.degrees) * stderr
-    low, high = max(own.value - reach, found.range[0]), min(own.value + reach, found.range[1])
-    return replace(own, stderr=stderr, low=low, high=high)
 
 
 def _with_itself(panels: Sequence[ScoreMatrix], mapping: LabelMapping) -> Rows:
