@@ -99,7 +99,7 @@ def parse_reply(
     is_error = text.startswith("Error: ")  # a host's text, or a model's where it answers something
     text, thinking = _answer_text(text)
     if left_out := max(len(text) - MAX_REPLY, 0):
-        text = f"{text[: MAX_REPLY // 2]}\n{GAP}\n{text[-MAX_REPLY // 2 :]}"
+        text = f"{text[: MAX_REPLY // 2].rstrip()}{GAP}\n{text[-MAX_REPLY // 2 :]}"
     groups = read_json(text)
     cut_off = thinking or (bool(groups) and not groups[-1].closed)
     if groups or cut_off:
