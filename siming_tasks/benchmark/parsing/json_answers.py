@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from siming_tasks.benchmark.parsing.json_values import Group, Value, read_json
+from siming_tasks.benchmark.parsing.side_remarks import ASIDE
 from siming_tasks.benchmark.parsing.steps import MAX_KEY, Reading, StepNames, key_name, read_value, words
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.types import Answer
@@ -26,16 +27,10 @@ _HOLDERS = frozenset([
 STEP_KEYS = frozenset(["step_id", "id", "step", "step_name", "name", "步骤"])
 """Keys of the step that an object speaks of."""
 _SCALE_WORDS = frozenset(["max", "maximum", "scale", "满分"])  # words of the keys that name a scale
-_ASIDE = re.compile(
-    r"\b(?:for (?:example|instance)\b|e\.g\.|(?:ideal|perfect|flawless|hypothetical) (?:\w+ )?(?:trainee|student"
-    r"|candidate|performance|run|exam|case|scores?)\b)|例如|比如|示例|理想"
-    r"|\b(?:example|sample|maximum|confidence|满分|置信度)(?: \w{1,20})?\W{0,9}$",
-    re.IGNORECASE,
-)
 _LATER = re.compile(
     r"correct|revis|updat|chang|final|answer|instead|actual|\bnew\b|更正|修正|修改|更新|最终", re.IGNORECASE
 )
-"""Words of the line before an object behind the answer: it is no later answer; a bare one is."""
+"""Words of the line before a bare object behind the answer: it is a later answer."""
 _NUMBER = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4})?")
 _Readings = dict[str, Reading]
 
@@ -53,7 +48,7 @@ def read_answers(
         asked, bare = reader.read(group)
         intro = text[before : group.start].replace("```json", "").strip("` \n").rpartition("\n")[2][-MAX_KEY:]
         before, is_bare = group.end, any_asked and not asked
-        if readings and (_ASIDE.search(intro) or (is_bare and intro and not _LATER.search(intro))):
+        if ASIDE.search(intro) or (readings and is_bare and intro and not _LATER.search(intro)):
             continue
         if asked and not any_asked:
             any_asked, readings = True, {}

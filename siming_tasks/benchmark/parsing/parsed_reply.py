@@ -13,11 +13,8 @@ from siming_tasks.common.display import ShortRepr
 if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line starts with it
     from siming_tasks.benchmark.rubrics import RubricStep
 
-FAILURE_MARKER = "[LMMS_EVAL_REQUEST_FAILED"
-"""Beginning of the text that stands for the reply of a request that failed, as lmms-eval's classes write it."""
-
-BUDGET_MARKER = "[LMMS_EVAL_BUDGET_EXCEEDED"
-"""Beginning of the text that lmms-eval writes for a request that was not sent because too much was spent."""
+FAILURE_MARKER, BUDGET_MARKER = "[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED"
+"""Beginnings of what lmms-eval writes for a request that failed, or was not sent because too much was spent."""
 
 BLOCKED_MARKER = "[SAFETY_BLOCKED"
 """Beginning of the text that stands for a reply that the service refused to give, as lmms-eval writes it."""
@@ -28,18 +25,9 @@ NOT_VISIBLE = "not visible"
 ABSTAINED = "abstained"  # status of a reply, and reading of a step, that is neither an answer nor missing
 
 STATUSES = ("ok", ABSTAINED, "request_failed", "empty", "truncated", "refused", "unread", "partial")
-"""Every status of a reply. Where several hold, the first of this table stands; what a reply does answer is kept.
+"""Every status of a reply (``docs/reference/parsing.md`` says what each means).
 
-===============  =====================================================================================================
-ok               every asked step is answered
-abstained        every asked step is answered or called not visible, at least one the latter; where that may be said
-request_failed   no model wrote this: the host's text for a failed or unaffordable request
-empty            nothing, or only white space
-truncated        the text ends inside a thinking block or a JSON value
-refused          no answer, and a line that begins with a refusal
-unread           no answer
-partial          some of the asked steps are answered
-===============  =====================================================================================================
+Where several hold, the first of these stands; what a reply does answer is kept.
 """
 
 MISSING = ("absent", "off_scale", "conflict", "corrected", "unreadable")
@@ -80,7 +68,8 @@ def format_answers(
     ``parse_reply`` reads back the same answers. KeyError: an answer for a step that was not asked.
     """
     asked = {step.id for step in steps}
-    for step_id in (*answers, *abstained, *(name for values in (details or {}).values() for name in values)):
+    stated = details or {}
+    for step_id in (*answers, *abstained, *(name for values in stated.values() for name in values)):
         if step_id not in asked:
             raise KeyError(f"{step_id!r} is not among the asked steps")
     written: dict[str, Any] = {}
@@ -92,10 +81,8 @@ def format_answers(
     written |= dict.fromkeys(abstained, NOT_VISIBLE)
     key = answer_key(answer, "clip")
     if details is not None:
-        written = {
-            name: {key: value, **{detail: values.get(name, []) for detail, values in details.items()}}
-            for name, value in written.items()
-        }
+        beside = {name: {detail: values.get(name, []) for detail, values in stated.items()} for name in written}
+        written = {name: {key: value, **beside[name]} for name, value in written.items()}
     if len(steps) != 1:
         return json.dumps({answer_key(answer, "full"): written})
     only: Any = next(iter(written.values()), {})

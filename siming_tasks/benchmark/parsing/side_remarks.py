@@ -71,10 +71,20 @@ _VALUE = re.compile(
 
 SCALE = re.compile(
     r"(?:\bscale (?:of |from )?[01]\s?(?:to|-|–)\s?|\b(?:scores|ratings) (?:are |were )?(?:all |each |given )?out of "
-    r"|\b[01]\s?(?:to|-|–)\s?(?=[0-9]{1,3}[ -](?:point )?scale\b))(?P<top>[0-9]{1,3})\b",
+    r"|\b[01]\s?(?:to|-|–)\s?(?=[0-9]{1,3}[ -](?:point )?scale\b)|(?<!总分)满分(?=[0-9]{1,3}分))"
+    r"(?P<top>[0-9]{1,3})(?![0-9a-z])",
     re.IGNORECASE,
 )
 """Words that name the scale of all points."""
+
+ASIDE = re.compile(
+    r"\A(?!.{0,300}(?<!e\.g)[.!?。]\Z).{0,300}?(?:\bfor (?:example|instance)\b|\be\.g\.|例如|比如|示例|理想"
+    r"|\b(?:ideal|perfect|flawless|hypothetical) (?:\w+ )?(?:trainee|student|candidate|performance|run|exam|scores?)\b"
+    r"|(?:\b(?:example|sample|maximum|confidence|deductions?|deducted|timestamps?|truth|key)|满分|置信度|扣分"
+    r"|\A\W{0,9}(?:(?:the|output) ){0,2}format|\A格式)(?: \w{1,20}){0,2}\W{0,9}\Z)",
+    re.IGNORECASE,
+)
+"""A line before values, and no finished sentence, that calls them an example, a form or another quantity."""
 
 
 def begins_a_line(text: str, *lists: re.Pattern[str]) -> bool:

@@ -153,7 +153,7 @@ VERDICT = (
 _BESIDE = r"(?:(?:final|my|the|overall|该步骤|本步[骤驟]|最终|综合)\s?){0,4}"
 _BEHIND = r"(?:[结結]果)?(?: for (?:this|the) step)?(?: is)?"
 TITLES = {
-    "score": rf"{_BESIDE}(?:score|points(?: awarded)?|rating|answer|得分|分数|评分|評分|答案){_BEHIND}",
+    "score": rf"{_BESIDE}(?:score|points(?: awarded)?|rating|answer|得分|[得给給打]|分数|评分|評分|答案){_BEHIND}",
     "error": rf"{_BESIDE}(?:verdict|judge?ment|conclusion|answer|判断|判斷|判定|结论|結論|答案){_BEHIND}",
 }
 """What a value may be called before it."""

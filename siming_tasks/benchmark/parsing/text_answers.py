@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from siming_tasks.benchmark.parsing.json_values import GAP
+from siming_tasks.benchmark.parsing.side_remarks import ASIDE
 from siming_tasks.benchmark.parsing.steps import POINTS, TITLES, VERDICT, Reading, StepNames, fold, read_value
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.types import Answer
@@ -18,14 +19,21 @@ _VALUE = {answer: re.compile(said) for answer, said in _SAID.items()}
 _TITLE = {answer: re.compile(title) for answer, title in TITLES.items()}
 _AT_END = {
     answer: re.compile(
-        r"(?:^|[.!?:,;。，]\s{0,3})(?:(?:therefore|thus|so|hence|因此),? ?)?"
-        rf"{title}(?:\s?[:=]\s?|\sis:?\s|[为為是])[\s\"'“]{{0,3}}(?P<said>{_SAID[answer]})"
+        r"(?:^|[.!?:,;。，–—]\s{0,3})(?:(?:therefore|thus|so|hence|因此),? ?)?"
+        rf"(?P<title>{title}(?:\s?[:=]\s?|\sis:?\s|[为為是]|(?<=[得给給打])))?[\s\"'“]{{0,3}}(?P<said>{_SAID[answer]})"
         r"[\s\"'”.。!)]{0,9}\Z"
     )
     for answer, title in TITLES.items()
 }
-"""A value behind a title that ends a line, such as ``therefore the score is 4``."""
-_SEPARATOR = re.compile(r"[:=]|\s(?:[-–—]{1,3}|→|->)(?=\s)|[–—]")
+"""A value that ends a line, behind a title (``therefore the score is 4``) or another mark."""
+_SEPARATOR = {
+    answer: re.compile(
+        r"[:=]|\s(?:[-–—]{1,3}|→|->)(?=\s)|[–—]"
+        rf"|(?P<weak>[\s,][\s(]{{0,2}})(?=(?:{title}[:\s]{{1,3}})?{_SAID[answer]})"
+    )
+    for answer, title in TITLES.items()
+}
+"""What may stand between a step and its value; a blank, comma or bracket only directly before the value."""
 _HEADING = re.compile(r"\s{0,9}(?:#{1,6}\s|(?:-{3,99}|_{3,99}|\*{3,99})\Z)")
 _NUMBERED = re.compile(r"[0-9]{1,2}[.)]\s")
 """A heading or a rule, and a numbered title if no sentence ends there."""
@@ -37,7 +45,8 @@ def read_text(text: str, names: StepNames, answer: Answer, abstain: bool) -> dic
     """Step id -> reading; the last answer of a step counts."""
     lines = _lines(text, answer)
     readings: dict[str, Reading] = {}
-    for step, written in _statements([part for line in lines for part in names.apart(line)], names, answer):
+    plain = [part for line in _without_tables(lines, names, answer) for part in names.apart(line)]
+    for step, written in _statements(plain, names, answer):
         reading = read_value(written, step, answer, abstain)
         if reading not in ("absent", "unreadable"):
             readings[step.id] = reading
@@ -63,21 +72,28 @@ def _lines(text: str, answer: Answer) -> list[str]:
     return lines
 
 
-def _statements(lines: list[str], names: StepNames, answer: Answer) -> Iterator[tuple[RubricStep, str]]:
-    """Every line or row that is about a step, with what may be its value; most is none."""
+def _without_tables(lines: Iterable[str], names: StepNames, answer: Answer) -> Iterator[str]:
+    """The lines, with ``id: value`` for each row of a table that has one; its other rows are left out."""
+    column = None  # the one whose head says that it has the answers
+    for line in lines:
+        if "|" not in line:
+            yield line
+            continue
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        owner = next((owner for cell in cells[:3] if (owner := names.find_in(cell)) is not None), None)
+        heads = [place for place, cell in enumerate(cells) if _TITLE[answer].fullmatch(cell)]
+        if owner is None:
+            column = heads[0] if len(heads) == 1 else column
+        elif column is not None and column < len(cells):
+            yield f"{fold(owner.id)}: {cells[column]}"
+
+
+def _statements(lines: Iterable[str], names: StepNames, answer: Answer) -> Iterator[tuple[RubricStep, str]]:
+    """Every line that is about a step, with what may be its value; most is none."""
     title, is_clip = _TITLE[answer], len(names.steps) == 1
     step = names.steps[0] if is_clip else None  # the one that the block is about
-    column = None  # of a table, the one whose head says that it has the answers
+    above = ""  # the last title of a list
     for line in lines:
-        if "|" in line:
-            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-            owner = next((owner for cell in cells[:3] if (owner := names.find_in(cell)) is not None), None)
-            heads = [place for place, cell in enumerate(cells) if title.fullmatch(cell)]
-            if owner is None:
-                column = heads[0] if len(heads) == 1 else column
-            elif column is not None and column < len(cells):
-                yield owner, cells[column]
-            continue
         heading = _HEADING.match(line) or (_NUMBERED.match(line) and line[-1] not in ".!;。")
         line = line[_BULLET.match(line).end() :]  # type: ignore[union-attr]
         of_many = _OF_ALL.match(line) or (heading and not title.match(line)) or len({*names.named_in(line)}) > 1
@@ -86,12 +102,21 @@ def _statements(lines: list[str], names: StepNames, answer: Answer) -> Iterator[
         if (owner := names.find_in(line.rstrip(" :"))) is not None:
             step = owner
             continue
-        for mark in _SEPARATOR.finditer(line):
+        if not names.named_in(line) and line[-1:] not in ".!;。":
+            above = line
+        if ASIDE.search(above):
+            continue
+        begins = False  # with a step and no value of it
+        for mark in _SEPARATOR[answer].finditer(line):
             key, written = line[: mark.start()].rstrip(), line[mark.end() :]
+            if mark["weak"] and above and not title.search(above):
+                continue
             if (owner := names.find_in(key)) is not None:
-                step = owner
+                step, begins = owner, read_value(written, owner, answer) == "unreadable"
                 yield owner, written
-            elif step is not None and title.fullmatch(key.strip("\"'* ")):
+            elif step is not None and not mark["weak"] and title.fullmatch(key.strip("\"'* ")):
                 yield step, written
-        if step is not None and (said := _AT_END[answer].search(line)):
-            yield step, said["said"]
+        end = _AT_END[answer].search(line) if step is not None else None
+        whole = [said[0] for said in _VALUE[answer].finditer(line) if not said[0].isdecimal()]
+        if step is not None and end and (end["title"] or (begins and whole == [end["said"]])):
+            yield step, end["said"]
