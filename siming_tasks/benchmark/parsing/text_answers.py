@@ -92,7 +92,7 @@ def _statements(lines: Iterable[str], names: StepNames, answer: Answer) -> Itera
     """Every line that is about a step, with what may be its value; most is none."""
     title, is_clip = _TITLE[answer], len(names.steps) == 1
     step = names.steps[0] if is_clip else None  # the one that the block is about
-    above = ""  # the last title of a list
+    aside, listed = False, True  # the last title is of something else; it is of answers, or there is none
     for line in lines:
         heading = _HEADING.match(line) or (_NUMBERED.match(line) and line[-1] not in ".!;。")
         line = line[_BULLET.match(line).end() :]  # type: ignore[union-attr]
@@ -103,13 +103,13 @@ def _statements(lines: Iterable[str], names: StepNames, answer: Answer) -> Itera
             step = owner
             continue
         if not names.named_in(line) and line[-1:] not in ".!;。":
-            above = line
-        if ASIDE.search(above):
+            aside, listed = ASIDE.search(line) is not None, title.search(line) is not None
+        if aside:
             continue
         begins = False  # with a step and no value of it
         for mark in _SEPARATOR[answer].finditer(line):
             key, written = line[: mark.start()].rstrip(), line[mark.end() :]
-            if mark["weak"] and above and not title.search(above):
+            if mark["weak"] and not listed:
                 continue
             if (owner := names.find_in(key)) is not None:
                 step, begins = owner, read_value(written, owner, answer) == "unreadable"
