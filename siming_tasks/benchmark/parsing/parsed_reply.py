@@ -67,22 +67,18 @@ def format_answers(
     answer, in plain JSON: with any, every answer is an object that holds them, a step without one an empty list.
     ``parse_reply`` reads back the same answers. KeyError: an answer for a step that was not asked.
     """
-    asked = {step.id for step in steps}
-    stated = details or {}
+    stated, key = details or {}, answer_key(answer, "clip")
     for step_id in (*answers, *abstained, *(name for values in stated.values() for name in values)):
-        if step_id not in asked:
+        if all(step.id != step_id for step in steps):
             raise KeyError(f"{step_id!r} is not among the asked steps")
     written: dict[str, Any] = {}
-    for step in steps:
-        if step.id in answers:
-            value = answers[step.id]
-            number = int(value) if float(value).is_integer() else float(value)
-            written[step.id] = verdict_word(value) if answer == "error" else number
+    for value, step in ((answers[step.id], step) for step in steps if step.id in answers):
+        number = int(value) if float(value).is_integer() else float(value)
+        written[step.id] = verdict_word(value) if answer == "error" else number
     written |= dict.fromkeys(abstained, NOT_VISIBLE)
-    key = answer_key(answer, "clip")
     if details is not None:
-        beside = {name: {detail: values.get(name, []) for detail, values in stated.items()} for name in written}
-        written = {name: {key: value, **beside[name]} for name, value in written.items()}
+        for name, value in written.items():
+            written[name] = {key: value, **{detail: values.get(name, []) for detail, values in stated.items()}}
     if len(steps) != 1:
         return json.dumps({answer_key(answer, "full"): written})
     only: Any = next(iter(written.values()), {})

@@ -1,9 +1,6 @@
 """Reader of replies: whatever a model or lmms-eval returned becomes an answer for each step, or a named reason.
 
-Thinking is set aside. JSON objects with the requested keys are read in order; a later answer to a step replaces an
-earlier one. Where there are none: one ``id: value`` per line, table row or headed block, the last one of a step
-counting; else, about one step, a value that begins the reply or ends it after a title. A value counts only on the asked
-scale. What stands around JSON does not matter, but for short lists of words that begin a line.
+The rule is in ``docs/reference/parsing.md``.
 """
 
 from __future__ import annotations
@@ -128,14 +125,14 @@ def _text_of(reply: object) -> str:
         reply = bytes(reply).decode("utf-8", errors="replace")
     if reply is None:
         return ""
-    try:
-        if not isinstance(reply, str):
+    if not isinstance(reply, str):
+        try:
             return json.dumps(reply, ensure_ascii=False)
-        if '{"' not in reply and _ESCAPED.search(reply):  # one JSON encoding too many: {\"score\": 2}
-            return reply.replace('\\"', '"').replace("\\n", "\n")
-    except (TypeError, ValueError, RecursionError):
-        pass
-    return reply if isinstance(reply, str) else "<no text>"
+        except (TypeError, ValueError, RecursionError):
+            return "<no text>"
+    if '{"' not in reply and _ESCAPED.search(reply):  # one JSON encoding too many: {\\"score\\": 2}
+        return reply.replace('\\"', '"').replace("\\n", "\n")
+    return reply
 
 
 def _answer_text(reply: str) -> tuple[str, bool]:
@@ -143,12 +140,8 @@ def _answer_text(reply: str) -> tuple[str, bool]:
 
     A line of another speaker within the thinking is a thought.
     """
-    text = next(filter(str.strip, _TURN.split(reply)), "")
-    thought = _CLOSE.search(text)
-    if thought is not None:
-        text = text[thought.end() :]
-    text = next(filter(str.strip, _SPEAKER.split(text)), "")
-    text = text[max((tag.end() for tag in _CLOSE.finditer(text)), default=0) :]
+    text = _CLOSE.split(next(filter(str.strip, _TURN.split(reply)), ""), maxsplit=1)[-1]
+    text = _CLOSE.split(next(filter(str.strip, _SPEAKER.split(text)), ""))[-1]
     opening = _OPEN.search(text)
     return (text[: opening.start()], True) if opening else (text, False)
 

@@ -40,8 +40,7 @@ NOTHING_SEEN = re.compile(
 )
 """The model says that it was shown nothing: what it gives all steps alike is a placeholder."""
 DECLINED = re.compile(
-    rf"(?:{_CANNOT}\b|i (?:won't|will not)\b|i(?:'m| am) (?:afraid|sorry|not comfortable)\b"
-    r"|i apologi[sz]e\b|unable to\b|抱歉|对不起|我?(?:无法|不能)(?:评估|评分|判断|判定|确定|提供|回答|协助))",
+    rf"(?:{_CANNOT}|i(?:'m| am) (?:afraid|sorry)|i (?:won't|will not)|unable to)\b|抱歉|我?(?:无法|不能)[评判确提回协]",
     re.IGNORECASE,
 )
 """The model declines: so it does where it answers nothing."""

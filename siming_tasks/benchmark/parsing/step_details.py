@@ -12,8 +12,6 @@ from siming_tasks.benchmark.parsing.json_values import Group, Value
 from siming_tasks.benchmark.parsing.steps import StepNames, fold, key_name, words
 from siming_tasks.benchmark.rubrics import RubricStep
 
-_Stated = dict[str, set[Any]]
-
 
 @dataclass(frozen=True)
 class StepDetail:
@@ -34,13 +32,15 @@ def read_step_details(groups: Iterable[Group], names: StepNames, detail: StepDet
     """
     found: dict[str, Any] = {}
     for group in groups:
-        stated: _Stated = {}
+        stated: dict[str, set[Any]] = {}
         _walk(group, names.steps[0] if len(names.steps) == 1 else None, names, detail, stated)
         found |= {name: values.pop() if len(values) == 1 else None for name, values in stated.items()}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _walk(group: Group, step: RubricStep | None, names: StepNames, detail: StepDetail, stated: _Stated) -> None:
+def _walk(
+    group: Group, step: RubricStep | None, names: StepNames, detail: StepDetail, stated: dict[str, set[Any]]
+) -> None:
     for key, value in group.entries:
         if isinstance(value, str) and key is not None and key_name(key) in STEP_KEYS:
             step = names.find(value)
@@ -94,14 +94,13 @@ def _span(value: Value) -> tuple[float, float] | None:
     if isinstance(value, Group):
         named = {words(key)[:1]: item for key, item in value.entries if key is not None}
         ends = (
-            [item for _, item in value.entries] if value.bracket == "[" else [*map(named.get, (("start",), ("end",)))]
+            [item for _, item in value.entries] if value.bracket == "[" else [named.get((k,)) for k in ("start", "end")]
         )
         if not value.closed or len(ends) != 2 or not all(isinstance(end, str) for end in ends):
             return None
         value = f"{ends[0]}-{ends[1]}"
     match = _RANGE.fullmatch(fold(value)[:100].strip("[]() ")) if value is not None else None
-    return None if match is None else (_seconds(match, "a"), _seconds(match, "b"))
-
-
-def _seconds(match: re.Match[str], side: str) -> float:
-    return float(match[f"{side}s"]) + 60 * float(match[f"{side}m"] or 0)
+    if match is None:
+        return None
+    start, end = (float(match[f"{side}s"]) + 60 * float(match[f"{side}m"] or 0) for side in "ab")
+    return start, end

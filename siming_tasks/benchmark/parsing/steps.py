@@ -58,14 +58,14 @@ class StepNames:
 
     def __init__(self, steps: Sequence[RubricStep]) -> None:
         self.steps = tuple(steps)
-        self._places = _places(tuple((step.id, step.name, step.name_zh or "") for step in steps))
-        self._skills, self._id = _skills_and_ids(tuple(step.id for step in steps))
+        self._places, self._id = _spellings(tuple((step.id, step.name, step.name_zh or "") for step in steps))
 
     def find(self, key: str) -> RubricStep | None:
         """The step that a key names, or None."""
         if len(key) > MAX_KEY:
             return None
         place = self._places.get(words(key))
+        top = None
         if place is None:
             key = fold(key)
             top = _MAXIMUM.search(key)
@@ -73,9 +73,8 @@ class StepNames:
             while named and (named[0] in ("step", "步骤") or named[0].isdecimal()):  # "Step 3: Power on at once"
                 named = named[1:]
             place = self._places.get(named)
-            if top and place is not None and float(top["top"]) != self.steps[place].max_score:
-                return None
-        return None if place is None else self.steps[place]
+        step = None if place is None else self.steps[place]
+        return None if step is None or (top and float(top["top"]) != step.max_score) else step
 
     def find_in(self, title: str) -> RubricStep | None:
         """The step that a folded title names; beside its id may stand words in brackets, or before it in brackets."""
@@ -113,43 +112,40 @@ class StepNames:
 
     def is_skill(self, key: str) -> bool:
         """Test whether a key is the beginning that ids of one skill share: ``cpr`` of ``cpr_01``."""
-        return len(key) <= MAX_KEY and words(key) in self._skills
+        return any(words(step.id)[:-1] == words(key[:MAX_KEY]) for step in self.steps)
 
 
 @lru_cache(maxsize=512)
-def _skills_and_ids(ids: tuple[str, ...]) -> tuple[set[_Words], re.Pattern[str]]:
-    """The beginnings that ids share, and a pattern of the ids as replies spell them: ``CPR-01``, ``cpr 1``."""
-    named = [words(step) for step in ids]
-    spelt = [r"[\s_-]?".join(f"0{{0,3}}{w}" if w.isdecimal() else re.escape(w) for w in name) for name in named]
-    either = "|".join(sorted(spelt, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![a-z0-9_])(?:{either})(?![a-z0-9]|[_-][a-z0-9])")
-    return {name[:-1] for name in named} - {()}, pattern
-
-
-@lru_cache(maxsize=512)
-def _places(named: tuple[tuple[str, str, str], ...]) -> dict[_Words, int | None]:
-    """Words that name a step -> its place among the asked ones; None where they name two."""
+def _spellings(named: tuple[tuple[str, str, str], ...]) -> tuple[dict[_Words, int | None], re.Pattern[str]]:
+    """Words that name a step -> its place among the asked ones, None where they name two; a pattern of ids."""
     places: dict[_Words, int | None] = {}
-    for place, (step_id, name, name_zh) in enumerate(named):
-        own, titles = words(step_id), [title for title in (words(name), words(name_zh)) if title]
+    for place, (step_id, *both) in enumerate(named):
+        own, titles = words(step_id), [title for name in both if (title := words(name))]
         forms = {own, *titles}
         for title in [*titles, *(first + second for first in titles for second in titles)]:
             forms |= {own + title[:length] for length in range(1, len(title) + 1)}
         for form in forms:
             places[form] = place if places.get(form, place) == place else None
-    return places
+    spelt = (  # CPR-01, cpr 1
+        r"[\s_-]?".join(f"0{{0,3}}{word}" if word.isdecimal() else re.escape(word) for word in words(step_id))
+        for step_id, *_ in named
+    )
+    either = "|".join(sorted(spelt, key=len, reverse=True))
+    return places, re.compile(rf"(?<![a-z0-9_])(?:{either})(?![a-z0-9]|[_-][a-z0-9])")
 
 
 _NUMBER = r"[0-9]{1,4}(?:\.[0-9]{1,4})?"
 _UNIT = r"(?:points?|pts?\.?|marks?|分)"
-POINTS = (
+_POINTS = (
     rf"(?P<points>-?{_NUMBER})(?:\s?{_UNIT})?"
     rf"(?:\s?\(?\s?(?:/|out of|of|max(?:imum)?\.?(?: of)?:?|满分)\s?(?P<top>{_NUMBER})(?:\s?{_UNIT})?\s?\)?)?"
 )
-VERDICT = (
-    r"(?P<verdict>(?:performed )?incorrect(?:ly)?|not correct|(?:fully )?correct|performed correctly"
-    r"|不正[确確]|正[确確]|错误|錯誤)"
+_VERDICT = (
+    r"(?:(?P<wrong>(?:performed )?incorrect(?:ly)?|not correct|不正[确確]|错误|錯誤)"
+    r"|(?:fully )?correct|performed correctly|正[确確])"
 )
+SAID: dict[str, str] = {"score": _POINTS, "error": _VERDICT}
+"""Points and verdicts as they are written."""
 _BESIDE = r"(?:(?:final|my|the|overall|该步骤|本步[骤驟]|最终|综合)\s?){0,4}"
 _BEHIND = r"(?:[结結]果)?(?: for (?:this|the) step)?(?: is)?"
 TITLES = {
@@ -159,9 +155,7 @@ TITLES = {
 """What a value may be called before it."""
 _REASON = r"(?:\s{0,9}(?:[(,;:。#]|\.\s|(?<=\s)-{1,3}\s|[–—]|(?<=\n)|(?<=\s)(?=because\b|due to\b))(?P<reason>.*))?"
 _TITLE = {answer: re.compile(rf"\A{title}\s{{0,9}}[:=]?\s{{0,9}}") for answer, title in TITLES.items()}
-_POINTS = re.compile(POINTS + _REASON, re.DOTALL)
-_VERDICT = re.compile(VERDICT + _REASON, re.DOTALL)
-_CORRECT = ("correct", "fully correct", "performed correctly", "正确", "正確")
+_VALUE = {answer: re.compile(said + _REASON, re.DOTALL) for answer, said in SAID.items()}
 _DENIES = re.compile(r"(?:no|none|not|false|否|无|没有)\s{0,3}(?:[,.;:!。]|\s-|\Z)|or\b|或")
 """Beginning of a reason that is no reason, but takes back its answer or gives another one."""
 _DOUBT = {
@@ -201,20 +195,19 @@ def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = Fals
     if abstain and _ABSTAINS.fullmatch(written) and not _ANSWERS.search(written):
         return ABSTAINED
     written = _TITLE[answer].sub("", written).strip(_MARKS)
-    match = (_VERDICT if answer == "error" else _POINTS).fullmatch(written)
+    match = _VALUE[answer].fullmatch(written)
     if match is None:
         return "unreadable"
     reason = (match["reason"] or "").strip(_MARKS + "()")
     if _DENIES.match(reason):
         return "unreadable"
     if answer == "error":
-        wrong = float(match["verdict"] not in _CORRECT)
-        again = _VERDICT.fullmatch(reason)
-        contradicted = again is not None and (again["verdict"] not in _CORRECT) != bool(wrong)
-        return "unreadable" if contradicted or _DOUBT[wrong].search(reason) else wrong
-    further = reason[:1].isdecimal() or any(map(str.isdecimal, MEASURE.sub("", reason)))
-    if _DOUBT[None].search(reason) or (match["top"] is None and further):
-        return "unreadable"
+        wrong, again = match["wrong"] is not None, _VALUE["error"].fullmatch(reason)
+        contradicted = again is not None and (again["wrong"] is not None) != wrong
+        return "unreadable" if contradicted or _DOUBT[float(wrong)].search(reason) else float(wrong)
     value, top = float(match["points"]), match["top"]
+    further = reason[:1].isdecimal() or any(map(str.isdecimal, MEASURE.sub("", reason)))
+    if _DOUBT[None].search(reason) or (top is None and further):
+        return "unreadable"
     allowed = (top is None or float(top) == step.max_score) and step.on_scale(value)
     return abs(value) if allowed else "off_scale"  # no -0.0

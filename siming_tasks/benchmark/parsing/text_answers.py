@@ -7,20 +7,19 @@ from collections.abc import Iterable, Iterator
 
 from siming_tasks.benchmark.parsing.json_values import GAP
 from siming_tasks.benchmark.parsing.side_remarks import ASIDE
-from siming_tasks.benchmark.parsing.steps import POINTS, TITLES, VERDICT, Reading, StepNames, fold, read_value
+from siming_tasks.benchmark.parsing.steps import SAID, TITLES, Reading, StepNames, fold, read_value
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.types import Answer
 
 _MARKUP = re.compile(r"\*\*|__|`{1,3}|\\text\{|[${}\\]|<\|(?:begin|end)_of_box\|>|</answer>")
 _ANSWER_TAG = re.compile(r"\\boxed\s{0,9}\{|<answer>")
 _BULLET = re.compile(r"[\s>#*•+\-]{0,20}(?:\(?[0-9]{1,2}[.)]\s)?\s{0,9}")
-_SAID = {"score": POINTS, "error": VERDICT}
-_VALUE = {answer: re.compile(said) for answer, said in _SAID.items()}
+_VALUE = {answer: re.compile(said) for answer, said in SAID.items()}
 _TITLE = {answer: re.compile(title) for answer, title in TITLES.items()}
 _AT_END = {
     answer: re.compile(
         r"(?:^|[.!?:,;。，–—]\s{0,3})(?:(?:therefore|thus|so|hence|因此),? ?)?"
-        rf"(?P<title>{title}(?:\s?[:=]\s?|\sis:?\s|[为為是]|(?<=[得给給打])))?[\s\"'“]{{0,3}}(?P<said>{_SAID[answer]})"
+        rf"(?P<title>{title}(?:\s?[:=]\s?|\sis:?\s|[为為是]|(?<=[得给給打])))?[\s\"'“]{{0,3}}(?P<said>{SAID[answer]})"
         r"[\s\"'”.。!)]{0,9}\Z"
     )
     for answer, title in TITLES.items()
@@ -31,7 +30,7 @@ _UNSURE = re.compile(r"\b(?:if|would|should|deduct\w*|minus|most|not sure|probab
 _SEPARATOR = {
     answer: re.compile(
         r"[:=]|\s(?:[-–—]{1,3}|→|->)(?=\s)|[–—]"
-        rf"|(?P<weak>[\s,][\s(]{{0,2}})(?=(?:{title}[:\s]{{1,3}})?{_SAID[answer]})"
+        rf"|(?P<weak>[\s,][\s(]{{0,2}})(?=(?:{title}[:\s]{{1,3}})?{SAID[answer]})"
     )
     for answer, title in TITLES.items()
 }
@@ -45,20 +44,17 @@ _OF_ALL = re.compile(r"(?:overall|total|final|in (?:summary|conclusion)|summary|
 
 def read_text(text: str, names: StepNames, answer: Answer, abstain: bool) -> dict[str, Reading]:
     """Step id -> reading; the last answer of a step counts."""
-    lines = _lines(text, answer)
-    readings: dict[str, Reading] = {}
+    lines, readings = _lines(text, answer), dict[str, Reading]()
     plain = [part for line in _without_tables(lines, names, answer) for part in names.apart(line)]
+    if len(names.steps) == 1 and lines and not any(map(names.is_other, lines)):
+        reading = read_value(lines[0], names.steps[0], answer, abstain)
+        readings |= {} if reading in ("absent", "unreadable") else {names.steps[0].id: reading}
     for step, written in _statements(plain, names, answer):
         reading = read_value(written, step, answer, abstain)
         if reading not in ("absent", "unreadable"):
             readings[step.id] = reading
         elif reading == "unreadable":
             readings.setdefault(step.id, reading)
-    said = {*readings.values()} - {"unreadable"}
-    if len(names.steps) == 1 and lines and not said and not any(map(names.is_other, lines)):
-        step = names.steps[0]
-        if (reading := read_value(lines[0], step, answer, abstain)) not in ("absent", "unreadable"):
-            readings[step.id] = reading
     return readings
 
 
