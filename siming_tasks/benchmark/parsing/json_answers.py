@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from siming_tasks.benchmark.parsing.json_values import Group, Value, read_json
 from siming_tasks.benchmark.parsing.side_remarks import ASIDE
@@ -32,50 +32,48 @@ _LATER = re.compile(
 )
 """Words of the line before a bare object behind the answer: it is a later answer."""
 _NUMBER = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4})?")
-_Readings = dict[str, Reading]
 
 
 def read_answers(
     text: str, groups: Sequence[Group], names: StepNames, answer: Answer, abstain: bool
-) -> tuple[_Readings, int]:
+) -> tuple[dict[str, Reading], int]:
     """Step id -> reading, of the objects of a text in their order; and where the last one ends that gave one.
 
     A later object replaces what it says; one that is never closed, what it says completely. A bare ``{id: value}``
     counts where no other object has the key that was asked for, and behind one that has.
     """
-    reader, readings, any_asked, before, end = _Reader(names, answer, abstain), _Readings(), False, 0, 0
+    reader, readings, any_asked, before, end = _Reader(names, answer, abstain), dict[str, Reading](), False, 0, 0
     for group in groups:
-        asked, bare = reader.read(group)
+        said: dict[bool, dict[str, Reading]] = {False: {}, True: {}}  # under the key that was asked for, or not
+        for asked, step, reading in reader.statements(group):
+            known = said[asked].setdefault(step.id, reading)
+            if reading not in ("absent", known):
+                said[asked][step.id] = reading if known == "absent" else "conflict"
         intro = text[before : group.start].replace("```json", "").strip("` \n").rpartition("\n")[2][-MAX_KEY:]
-        before, is_bare = group.end, any_asked and not asked
-        if ASIDE.search(intro) or (readings and is_bare and intro and not _LATER.search(intro)):
+        before, is_bare = group.end, any_asked and not said[True]
+        if ASIDE.search(intro) or (is_bare and intro and not _LATER.search(intro)):
             continue
-        if asked and not any_asked:
+        if said[True] and not any_asked:
             any_asked, readings = True, {}
-        for name, reading in (bare | asked).items():
+        for name, reading in (said[False] | said[True]).items():
             only_new = reading == "absent" or (isinstance(reading, str) and (is_bare or not group.closed))
             if not (only_new and name in readings):
                 readings[name], end = reading, group.end
     return readings, end
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Reader:
     names: StepNames
     answer: Answer
     abstain: bool
-    asked: _Readings = field(default_factory=dict)  # of an object: what stands under the key that was asked for
 
-    def read(self, group: Group) -> tuple[_Readings, _Readings]:
-        """The readings of an outermost object: under the key that was asked for, and under a step's name alone."""
-        self.asked, bare = {}, _Readings()
-        self._walk(group, None, bare, ())
-        return self.asked, bare
+    def statements(
+        self, group: Group, step: RubricStep | None = None, asked: bool = False, tops: Sequence[float] = ()
+    ) -> Iterator[tuple[bool, RubricStep, Reading]]:
+        """What a group says of steps, and whether under the key that was asked for.
 
-    def _walk(self, group: Group, step: RubricStep | None, here: _Readings, tops: Sequence[float]) -> None:
-        """Read a group under the key of ``step``; None: under no step's.
-
-        Values under a step's name alone belong to ``here``; ``tops`` are the maxima that the objects around it name.
+        It stands under the key of ``step``, under a key that was ``asked`` for; ``tops`` are the maxima around it.
         """
         entries = [(key or "", value) for key, value in group.entries]
         tops = [*tops, *(top for key, value in entries if (top := self._scale(key, value)) is not None)]
@@ -87,20 +85,19 @@ class _Reader:
         if told:
             step = self._owner(named, step) if named else self.names.steps[0] if is_clip else step
             if step is not None:
-                for said in told:
-                    _put(self.asked, step, self._read(said, step, tops))
+                yield from ((True, step, self._read(said, step, tops)) for said in told)
             return
         for key, value in entries:
             owner = self.names.find(key)
             if owner is not None and not isinstance(value, Group):
-                _put(here, owner, self._read(value, owner, tops))
+                yield asked, owner, self._read(value, owner, tops)
                 continue
             holds = bool(key) and (key_name(key) in _HOLDERS or self._is_asked(key))
             for inner in (value,) if isinstance(value, Group) else read_json(value or "") if holds else ():
                 if owner is not None or not key or self.names.is_skill(key):
-                    self._walk(inner, owner or step, here, tops)
+                    yield from self.statements(inner, owner or step, asked, tops)
                 elif holds:
-                    self._walk(inner, step, self.asked, tops)
+                    yield from self.statements(inner, step, True, tops)
 
     def _owner(self, named: Sequence[str | None], step: RubricStep | None) -> RubricStep | None:
         """The step that an object names, by its key, id and name; None where they contradict, or name another."""
@@ -126,9 +123,3 @@ class _Reader:
         named = bool(said & _SCALE_WORDS) and "total" not in said and self.names.find(key) is None
         numbers = _NUMBER.findall(value[:MAX_KEY]) if isinstance(value, str) else []
         return float(numbers[-1]) if named and numbers else None
-
-
-def _put(readings: dict[str, Reading], step: RubricStep, reading: Reading) -> None:
-    """Two different answers within one object are a conflict."""
-    known = readings.get(step.id, "absent")
-    readings[step.id] = reading if known in ("absent", reading) else known if reading == "absent" else "conflict"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,14 +33,14 @@ def read_step_details(groups: Iterable[Group], names: StepNames, detail: StepDet
     found: dict[str, Any] = {}
     for group in groups:
         stated: dict[str, set[Any]] = {}
-        _walk(group, names.steps[0] if len(names.steps) == 1 else None, names, detail, stated)
+        for name, said in _stated(group, names.steps[0] if len(names.steps) == 1 else None, names, detail):
+            stated.setdefault(name, set()).add(said)
         found |= {name: values.pop() if len(values) == 1 else None for name, values in stated.items()}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _walk(
-    group: Group, step: RubricStep | None, names: StepNames, detail: StepDetail, stated: dict[str, set[Any]]
-) -> None:
+def _stated(group: Group, step: RubricStep | None, names: StepNames, detail: StepDetail) -> Iterator[tuple[str, Any]]:
+    """Step ids and what a group under the key of ``step`` says; None: under no step's."""
     for key, value in group.entries:
         if isinstance(value, str) and key is not None and key_name(key) in STEP_KEYS:
             step = names.find(value)
@@ -50,9 +50,9 @@ def _walk(
             apart = value.entries if isinstance(value, Group) else ()
             owners = [(named, inner) for name, inner in apart if name and (named := names.find(name)) is not None]
             for named, written in owners or ([(step, value)] if step is not None else []):
-                stated.setdefault(named.id, set()).add(detail.read(written, named))
+                yield named.id, detail.read(written, named)
         elif isinstance(value, Group):
-            _walk(value, owner or step, names, detail, stated)
+            yield from _stated(value, owner or step, names, detail)
 
 
 TimeSpans = tuple[tuple[float, float], ...]
