@@ -65,7 +65,7 @@ def read_json(text: str) -> list[Group]:
     for part in _PART.finditer(text):
         position, end = part.span()
         while (opening := _OPENING.search(text, position, end)) is not None:
-            found.append(_Reader(text, opening.start(), end).read())
+            found.append(_read_group(text, opening.start(), end))
             position = found[-1].end
     return found
 
@@ -97,63 +97,55 @@ class _Open(Group):
         self.key, self.parts = name, []
 
 
-class _Reader:
-    """Reader of one outermost group."""
+def _read_group(text: str, position: int, end: int) -> Group:
+    """The outermost group that begins at a position, up to the end where it is never closed."""
+    stack, kind = list[_Open](), None
+    while position < end:
+        token = _TOKEN.match(text, position, end)
+        assert token is not None  # any character is a token
+        kind, written, position = token.lastgroup, token[0], token.end()
+        if kind == "quote":
+            value, position = _read_string(text, position, end, written)
+            stack[-1].parts.append(value)
+        elif kind in ("word", "other"):
+            stack[-1].parts.append(written)
+        elif kind == "mark" and written in "{[":
+            stack.append(_Open(written, start=token.start()))
+            if len(stack) > _DEEPEST:  # nothing that means anything
+                position = end
+        elif kind == "mark" and written in "}]":  # of whatever shape
+            group = _close(stack, position, True)
+            if not stack:
+                return group
+        elif kind == "mark":
+            stack[-1].end_entry() if written in ",，" else stack[-1].colon()
+    if kind in ("word", "other"):
+        stack[-1].parts[-1] = BROKEN  # it may have gone on
+    while stack:
+        group = _close(stack, position, False)
+    return group
 
-    def __init__(self, text: str, start: int, end: int) -> None:
-        self.text, self.position, self.end = text, start, end
-        self.stack: list[_Open] = []
 
-    def read(self) -> Group:
-        """The group, up to the end of the text where it is never closed."""
-        kind = None
-        while self.position < self.end:
-            token = _TOKEN.match(self.text, self.position, self.end)
-            assert token is not None  # any character is a token
-            kind, self.position = token.lastgroup, token.end()
-            if kind == "mark":
-                if (whole := self._mark(token[0])) is not None:
-                    return whole
-            elif kind != "blank":
-                self.stack[-1].parts.append(self._string(token[0]) if kind == "quote" else token[0])
-        if kind in ("word", "other"):
-            self.stack[-1].parts[-1] = BROKEN  # it may have gone on
-        while (whole := self._close(False)) is None:
-            pass
-        return whole
+def _read_string(text: str, start: int, end: int, quote: str) -> tuple[Value, int]:
+    """A string and its end: a quote behind which JSON can go on."""
+    for mark in _ENDS[quote].finditer(text, start, end):
+        if len(mark[0]) == 1 and _AFTER_STRING.match(text, mark.end(), end):
+            raw = text[start : mark.start()]
+            try:
+                return Quoted(json.loads(f'"{raw}"', strict=False)), mark.end()
+            except ValueError:  # these escapes are not JSON's
+                return Quoted(raw.replace("\\", "")), mark.end()
+    return BROKEN, end
 
-    def _string(self, quote: str) -> Value:
-        """A string; it ends at a quote behind which JSON can go on."""
-        for mark in _ENDS[quote].finditer(self.text, self.position, self.end):
-            if len(mark[0]) == 1 and _AFTER_STRING.match(self.text, mark.end(), self.end):
-                raw, self.position = self.text[self.position : mark.start()], mark.end()
-                return Quoted(_unescaped(raw))
-        self.position = self.end
-        return BROKEN
 
-    def _mark(self, mark: str) -> Group | None:
-        """A bracket, colon or comma; returns the outermost group when it is closed, by a bracket of whatever shape."""
-        if mark in "}]":
-            return self._close(True)
-        if mark in ",，":
-            self.stack[-1].end_entry()
-        elif mark in ":：":
-            self.stack[-1].colon()
-        elif len(self.stack) == _DEEPEST:  # nothing that means anything
-            self.position = self.end
-        else:
-            self.stack.append(_Open(mark, start=self.position - 1))
-        return None
-
-    def _close(self, closed: bool) -> Group | None:
-        """End the innermost group and make it a part of the next; returns the outermost one."""
-        group = self.stack.pop()
-        group.end_entry()
-        group.closed, group.end = closed, self.position
-        if not self.stack:
-            return group
-        self.stack[-1].parts.append(group)
-        return None
+def _close(stack: list[_Open], end: int, closed: bool) -> Group:
+    """End the innermost group and make it a part of the next."""
+    group = stack.pop()
+    group.end_entry()
+    group.closed, group.end = closed, end
+    if stack:
+        stack[-1].parts.append(group)
+    return group
 
 
 def _joined(parts: list[Value]) -> Value:
@@ -161,10 +153,3 @@ def _joined(parts: list[Value]) -> Value:
     if len(parts) == 1:
         return parts[0]
     return " ".join(map(str, parts)) if parts and all(type(part) is str for part in parts) else BROKEN
-
-
-def _unescaped(raw: str) -> str:
-    try:
-        return str(json.loads(f'"{raw}"', strict=False))
-    except ValueError:  # these escapes are not JSON's
-        return raw.replace("\\", "")
