@@ -16,8 +16,8 @@ def number(found: Estimate | None, *, signed: bool = False, href: str = "") -> N
     if found is None:
         return None
     comparable = Flag.NOT_COMPARABLE not in found.flags
-    return Number(found.value, found.low, found.high, signed=signed, comparable=comparable, why=" ".join(notes(found)),
-                  href=href)  # fmt: skip
+    about = {"comparable": comparable, "limits": notes(found), "href": href}
+    return Number(found.value, found.low, found.high, signed=signed, **about)
 
 
 def row_section(rows: Rows, *, reference: str = "the consensus", only: Sequence[str] | None = None) -> Section:

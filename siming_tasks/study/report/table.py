@@ -13,6 +13,7 @@ import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from string import ascii_letters
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.printed_value import NOT_COMPARABLE, fixed, share_text
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 COMPARABLE_NOTE = say("not comparable")
-NO_DATA_NOTE = "-: no data."
+NO_DATA_NOTE = "-: undefined or not applicable."
 _BARE_PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")  # after an even number of backslashes
 _TEX_SIGNS = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -68,7 +69,7 @@ class Number:
         percent: ``value`` is a share from 0 to 1, printed as a percentage with one digit.
         signed: a difference, printed with its sign.
         comparable: False marks it with ``‡``.
-        why: why there is no value, or no interval; on pages it shows on hover.
+        limits: sentences on why there is no value or no interval, and on what it rests; pages state each once.
         href: on pages, where the number leads.
     """
 
@@ -78,7 +79,7 @@ class Number:
     percent: bool = False
     signed: bool = False
     comparable: bool = True
-    why: str = ""
+    limits: tuple[str, ...] = ()
     href: str = ""
 
     @property
@@ -115,6 +116,21 @@ class Number:
             return share_text(value)
         text = fixed(value)
         return f"+{text}" if self.signed and float(text) > 0 else text
+
+
+def limit_codes(numbers: Iterable[Number]) -> dict[str, str]:
+    """Codes of the limits that some numbers have: letters, and an empty one for what every interval has.
+
+    Example:
+        >>> limit_codes([Number(0.5, 0.4, 0.6, limits=("Few videos.",)), Number(None, limits=("0/0.", "Few videos."))])
+        {'Few videos.': '', '0/0.': 'a'}
+    """
+    numbers = list(numbers)
+    met = list(dict.fromkeys(limit for number in numbers for limit in number.limits))
+    intervals = [number.limits for number in numbers if number.interval]
+    every = [limit for limit in met if intervals and all(limit in limits for limits in intervals)]
+    letters = zip((limit for limit in met if limit not in every), ascii_letters, strict=False)
+    return dict.fromkeys(every, "") | dict(letters)
 
 
 @dataclass(frozen=True)

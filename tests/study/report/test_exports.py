@@ -22,6 +22,7 @@ from siming_tasks.study.report.model_card import model_card
 from siming_tasks.study.report.table import to_markdown
 from siming_tasks.study.results.discovery import find_runs, run_at
 from siming_tasks.study.results.run import read_run
+from siming_tasks.study.words import FLAGS, notes
 from tests.study.report.conftest import HOSTILE_SLUG, OPTIONS, Lab
 
 
@@ -68,6 +69,29 @@ def test_no_page_and_no_table_has_a_number_of_its_own(lab: Lab) -> None:
     for name in BENCHMARK_TASKS:
         drawn = ElementTree.fromstring((lab.out / "figures" / f"{name}.svg").read_text())
         assert printed(" ".join(drawn.itertext())) <= known, name
+
+
+def test_limits_of_numbers_are_text_and_not_tooltips(lab: Lab) -> None:
+    """Each sentence stands once in its tab; the code behind a number is the code of its sentence."""
+    page = (lab.out / "index.html").read_text()
+    for path in lab.out.rglob("*.html"):
+        titles = " ".join(re.findall(r'title="([^"]*)"', path.read_text()))
+        assert not any(limit in unescape(titles) for limit in FLAGS.values()) and "interval" not in titles, path
+    for name, found in lab.json["comparisons"].items():
+        part = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
+        assert part
+        rows = Rows.from_json(found["comparison"]["rows"])
+        shown = [*rows.of("ranked", metric=found["comparison"]["headline"]), *rows.of("no-video baselines")]
+        limits = {limit for row in shown for limit in notes(row)}
+        said = unescape(" ".join(re.findall(r"(?:<li><sup>\w</sup>|Limits\.</strong>) (.*?)</", part[0])))
+        assert limits and {limit: said.count(limit) for limit in limits} == dict.fromkeys(limits, 1), name
+        codes = {limit: code for code, limit in re.findall(r"<li><sup>(\w)</sup> (.*?)</li>", unescape(part[0]))}
+        cells = dict(re.findall(r"(always correct|clock)</bdi></th>(.*?)</td>", part[0], re.DOTALL))
+        assert len(cells) == 2
+        for row in rows.of("no-video baselines", metric=found["comparison"]["headline"]):
+            if cell := cells.get(row.row.replace("-", " ")):
+                behind = re.findall(r"<sup>(\w)</sup>", cell)
+                assert behind == [codes[limit] for limit in notes(row) if limit in codes], (name, row)
 
 
 def test_numbers_are_those_of_the_library(lab: Lab) -> None:

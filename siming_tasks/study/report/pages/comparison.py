@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
-from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.sanitize import visible
 from siming_tasks.study.report.answer_lines import answer_lines
 from siming_tasks.study.report.exports import answered, better_text, metrics_table
 from siming_tasks.study.report.figure import forest_plot
-from siming_tasks.study.report.formatting import page_number, shortened
+from siming_tasks.study.report.formatting import shortened
 from siming_tasks.study.report.pages.site import Page, ReportContents
 from siming_tasks.study.report.row_tables import number
 from siming_tasks.study.report.standings import JudgeRow, Standing, reference_of
-from siming_tasks.study.report.table import Name, Number, Table
+from siming_tasks.study.report.table import Name, Number, Table, limit_codes
 
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
@@ -34,7 +33,11 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
 def setting_values(standing: Standing) -> dict[str, Any]:
     """Everything that one tab shows."""
     made, figure = standing.comparison, forest_plot(standing)
-    rows = standing.rows
+    rows, pairs = standing.rows, _pairs(standing)
+    further = replace(metrics_table(standing), notes=()) if made else None
+    cells, apart = ([_cells(row) for row in part] for part in (rows, standing.apart_rows))
+    printed = [*(row.values() for row in (*cells, *apart)), *(row for each in (further, pairs) if each
+                                                              for row in each.rows)]  # fmt: skip
     found = next((row.value for row in rows if row.value and row.value.low is not None), None)
     return {
         "setting": standing.setting,
@@ -42,14 +45,16 @@ def setting_values(standing: Standing) -> dict[str, Any]:
         "answers": [[_isolated(text, standing) for text in line] for line in answer_lines(standing)],
         "metric": standing.metric,
         "figure": figure.page() if figure else None,
-        "rows": [_cells(row) for row in rows],
-        "apart": [_cells(row) for row in standing.apart_rows],
+        "rows": cells,
+        "apart": apart,
+        "limits": limit_codes(cell for row in printed for cell in row if isinstance(cell, Number)),
         "humans": any(row.physicians for row in rows),
-        "further": metrics_table(standing) if made and len(CATALOGUE) > 1 else None,
-        "pairs": _pairs(standing),
+        "further": further,
+        "pairs": pairs,
         "tests": made.tests if made else 0,
         "detectable": Number(made.detectable).text if made and made.detectable else None,
         "clusters": f"{found.clusters:,} {found.unit}s" if found else None,
+        "exams": f"{made.videos:,} {standing.exams}" if made else "",
         "why": standing.why,
     }
 
@@ -73,7 +78,7 @@ def _cells(row: JudgeRow) -> Mapping[str, Any]:
         "rank": row.rank,
         "value": number(row.value),
         "physicians": number(row.physicians),
-        "beside": _beside(row.minus),
+        "beside": number(row.minus, signed=True),
         "over": number(row.over, signed=True),
         "rival": row.rival,
         "beats": row.beats,
@@ -83,13 +88,6 @@ def _cells(row: JudgeRow) -> Mapping[str, Any]:
     }
 
 
-def _beside(minus: Estimate | None) -> str:
-    """A judge's agreement with the physicians beside theirs with each other, such as ``0.177 below theirs``."""
-    if minus is None or minus.value is None:
-        return ""
-    return f"{page_number(abs(minus.value))} {'below' if minus.value < 0 else 'above'} theirs"
-
-
 def _pairs(standing: Standing) -> Table | None:
     """Differences of the judges in the headline metric, with what the tests say."""
     made = standing.comparison
@@ -97,7 +95,7 @@ def _pairs(standing: Standing) -> Table | None:
         return None
     lines = []
     for pair in made.pairs:
-        p = Number(pair.estimate.p_holm, why=pair.why)
+        p = Number(pair.estimate.p_holm)
         said = f"{pair.better} is better" if pair.better else pair.state + (f": {pair.why}" if pair.why else "")
         lines.append([Name(pair.a), Name(pair.b), number(pair.estimate, signed=True), p, Name(said)])
     return Table(["Judge", "minus", standing.metric, "p (Holm)", ""], lines, left=(0, 1, 4))
