@@ -15,7 +15,6 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 SCENES = {"steps.py", "cpr.py", "people.py"}  # of the simulator: there bodies do stand, lie and hold things
 SOURCES = sorted(path for path in PACKAGE.rglob("*.*") if path.suffix in {".py", ".html", ".js", ".json"})
 SOURCES = [path for path in SOURCES if path.parent.name != "simulator" or path.name not in SCENES]
-ROOMS = sorted({path.relative_to(PACKAGE).parent.as_posix() for path in SOURCES})
 MOST = 120  # characters of a line of Markdown, outside tables, code and the targets of links
 
 _UNITS = "answer|attempt|call|class|clip|cluster|core|exam|file|image|judge?ment|judge|line|model|option|pair|physician"
@@ -146,6 +145,6 @@ def test_pages_are_in_plain_words(path: Path) -> None:
     assert report(path) == []
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", sorted({path.relative_to(PACKAGE).parent.as_posix() for path in SOURCES}))
 def test_texts_of_the_product_are_in_plain_words(room: str) -> None:
     assert [line for path in SOURCES if path.parent == PACKAGE / room for line in report(path)] == []

@@ -41,8 +41,8 @@ def clusters_of(exams: Exams, unit: UnitChoice = "auto") -> Clusters:
 
     Args:
         exams: what is clustered.
-        unit: ``auto`` is the largest unit that any video states and of which there are at least
-            :data:`siming_tasks.benchmark.metrics.thresholds.FEWEST`.
+        unit: ``auto`` is the largest unit that any video states, with at least
+            :data:`siming_tasks.benchmark.metrics.thresholds.FEWEST` members.
 
     Raises:
         DataError: the data set does not state the unit; or as :func:`siming_tasks.data.dataset.read_pairs`.

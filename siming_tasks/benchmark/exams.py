@@ -53,11 +53,11 @@ class Rater:
 def human_raters(names: Iterable[str], facts: Mapping[str, Rater]) -> tuple[str, ...]:
     """Names of the raters that are persons, sorted: the only ones among whom human agreement is measured.
 
-    The consensus is nobody's own judgement, and an instrument, a rule or a model is no human rater.
+    The consensus is not a single person's judgement, and an instrument, a rule or a model is not a human rater.
 
     Args:
         names: of raters.
-        facts: by name, what is known of them; a rater without an entry is a person.
+        facts: facts about them, by name; a rater without an entry is a person.
 
     Example:
         >>> human_raters(["rater_b", "manikin", "consensus", "rater_a"], {"manikin": Rater("instrument")})
@@ -68,9 +68,9 @@ def human_raters(names: Iterable[str], facts: Mapping[str, Rater]) -> tuple[str,
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One of several attempts at a step, in seconds of the media file; without times there is no clip of it.
+    """One of several attempts at a step, in seconds of the media file; without times it has no clip.
 
-    ``errors`` are ids of the rubric's errors that were made in it, ``reason`` says in words why it is wrong.
+    ``errors`` are ids of the rubric's errors that were made in it, ``reason`` is a text on why it is wrong.
     """
 
     start: float | None
@@ -198,7 +198,7 @@ class Exams(ShortRepr):
         rubric: what the labels refer to.
         videos: in any order, each with its own id; their steps are the rubric's.
         name: for messages.
-        rater_facts: by name, what is known of the raters; a rater without an entry is a person.
+        rater_facts: facts about the raters, by name; a rater without an entry is a person.
 
     Example:
         >>> from siming_tasks.benchmark.exams import Exams, StepLabel, Video

@@ -1,6 +1,6 @@
 """Record of one request: which question was asked under which conditions, and what its reply was read as.
 
-A record holds no label, so that the same records can be scored against any rater or mapping later.
+A record has no label, so that the same records can be scored against any rater or mapping later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REQUEST_FAILED = "request_failed"
 """Status of a request that no model answered."""
 
 ASKED_AGAIN = (REQUEST_FAILED, "empty", "truncated")
-"""Statuses of what is no answer (:func:`is_asked_again`), from the least to the most of one; of two records of one
+"""Statuses without an answer (:func:`is_asked_again`), from the least to the most of one; of two records of one
 request the one with more of an answer counts."""
 
 SUPERVISED = "supervised, cross-fitted"
@@ -80,7 +80,7 @@ class Conditions:
         media: facts about what the model was shown.
         usage: tokens, seconds and cost of the request (:mod:`siming_tasks.study.results.usage`); empty if unknown.
         asking: how the question was put (``PromptOptions.label``); empty: the plain way.
-        reply_schema: hash of the JSON schema that the service was given to hold the reply to; empty: none was given.
+        reply_schema: hash of the JSON schema that the service had to enforce; empty: no schema.
         part: of an exam that is asked about in several requests, the part that this one asks about.
         parts: of the record of such an exam, the status of each part's request.
         judge: of a judge that was trained on the data set that it judges, how (:func:`stated_judge`).
@@ -205,7 +205,7 @@ class Record(ShortRepr):
         return cls(setting, video_id, rest[0] if rest else None, parsed, Conditions(**known))
 
     def to_prediction(self) -> dict[str, Any]:
-        """Line of a prediction file (see the format page): request and answers, as a submission holds them."""
+        """Line of a prediction file (see the format page): request and answers, as a submission contains them."""
         spec, added = TASKS[self.setting], self.format_fields
         values: dict[str, Any] = {}
         for step, value in self.answers.items():
@@ -221,7 +221,7 @@ class Record(ShortRepr):
 
 
 def logged_reply(content: Mapping[str, Any], status: str, missing: Mapping[str, str]) -> Parsed:
-    """The parsed reply that a record's plain JSON holds."""
+    """The parsed reply in a record's plain JSON."""
     details = {name: content[name] for name, kind in RECORD_FIELDS.items() if kind is dict and content.get(name)}
     return Parsed(status, content["answers"], missing, tuple(content.get("abstained") or ()), details)
 
@@ -229,8 +229,8 @@ def logged_reply(content: Mapping[str, Any], status: str, missing: Mapping[str, 
 def distinct_records(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
     """Records sorted by id, each id once, and the ids that came with different answers.
 
-    Several processes may deliver a request twice; the same answer twice is one answer, different answers are none. The
-    parts of an exam become one record of it.
+    Several processes may deliver a request twice; the same answer twice is one answer, different answers count as
+    missing. The parts of an exam become one record.
     """
     by_key: dict[tuple[str, str], Record] = {}
     conflicts: set[tuple[str, str]] = set()

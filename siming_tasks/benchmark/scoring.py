@@ -44,7 +44,7 @@ def score(
 
     Raises:
         OptionsError: there is no such task.
-        DataError: a record names a video that the exams lack, or the exams do not state ``cluster``.
+        DataError: a record has a video that the exams lack, or the exams do not state ``cluster``.
 
     Example:
         >>> from siming_tasks import Exams, Record, default_rubric, parse_reply, score

@@ -13,7 +13,7 @@ from siming_tasks.common.errors import DataError
 
 @dataclass(frozen=True)
 class ComparisonEntry:
-    """A run of a comparison: its name, and its answers beside the reference."""
+    """A run of a comparison: its name, and its answers aligned with the reference."""
 
     name: str
     panel: ScoreMatrix

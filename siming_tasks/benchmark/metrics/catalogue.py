@@ -1,4 +1,4 @@
-"""Every metric in one row: what it is called, of which answers it is computed, and its statistic.
+"""Every metric in one row: its name, the answers that it is computed from, and its statistic.
 
 Whatever names metrics reads it here: tables, hooks, pages, planning. A new metric is a function and a row;
 ``python utils/make_task_files.py`` writes its lines in the task files.

@@ -19,8 +19,8 @@ def totals(matrix: ScoreMatrix) -> tuple[FloatArray, FloatArray]:
 
     The reference's share is over the steps that count, the judge's over those among them that it answered. As sums of
     points they would grow with the points available, and a judge that calls everything correct would correlate with the
-    truth as soon as a step is not applicable in some videos. NaN on both sides where nothing counts or fewer than 80 %
-    of the counted steps were answered. Rounded to 1e-9: equal fractions are equal numbers.
+    reference as soon as a step is not applicable in some videos. NaN on both sides where nothing counts or fewer than
+    80 % of the counted steps were answered. Rounded to 1e-9: equal fractions are equal numbers.
     """
     due, known = matrix.counted, matrix.counted & matrix.answered
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -37,7 +37,7 @@ def leave_out(x: FloatArray, y: FloatArray, groups: NDArray[np.intp], *, ranks: 
         x: totals by the reference, ``float64[V]``; NaN: the video has none.
         y: totals by the judge.
         groups: of each video, ``0..G-1``.
-        ranks: Spearman's, of average ranks that are taken anew without the group.
+        ranks: Spearman's, of average ranks that are computed again without the group.
     """
     kept = ~np.isnan(x)
     number = int(groups.max(initial=-1)) + 1

@@ -120,7 +120,7 @@ class Rows(tuple[Estimate, ...]):
         return list(dict.fromkeys(getattr(each, field) for each in self))
 
     def to_json(self) -> list[dict[str, Any]]:
-        """One object a row."""
+        """One object per row."""
         return [each.to_json() for each in self]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""All metrics of a matrix as rows: over what was answered, as judges are ranked, by skill, and by other readings."""
+"""All metrics of a matrix as rows: over the answered steps, as judges are ranked, by skill, by other definitions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from siming_tasks.common.input_kinds import expect
 ANSWERED, RANKED, READINGS = TABLES = "answered", "ranked", "other readings"
 """Tables of the metrics; an answer format's rows are in a table of its own."""
 ALL = "all steps"
-"""Row of the metrics over all steps, beside those of the skills."""
+"""Row of the metrics over all steps, in addition to the rows of the skills."""
 
 
 def evaluate(matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute", positive: Positive = "error") -> Rows:

@@ -36,7 +36,7 @@ Plain = Callable[[ScoreMatrix], float]
 
 @runtime_checkable
 class Statistic(Protocol):
-    """A statistic that knows a faster way to its values without each cluster than to be computed anew."""
+    """A statistic with a faster way to its values without each cluster than computing it again."""
 
     def jackknife(self, matrix: ScoreMatrix) -> Jackknifed:
         """The value and those without each cluster."""
@@ -87,7 +87,7 @@ class Jackknifed:
 
     @property
     def rests(self) -> BoolArray:
-        """Clusters that hold such a video, ``bool[C]``."""
+        """Clusters that have such a video, ``bool[C]``."""
         return np.greater(self.sizes, 0)
 
     @property

@@ -1,4 +1,4 @@
-"""Points as ordered labels (equation 3 of the paper) and the quadratic weighted kappa of two sets of them."""
+"""Points as ordered labels (equation 3 of the paper) and the quadratic weighted kappa of two sets of such labels."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def ordinal_labels(points: ArrayLike, max_score: ArrayLike, mapping: LabelMappin
     Equation 3 of the paper's appendix E.2 is not legible, so all readings of its text are here; a step with no points
     is failed in either. With d = max_score - points:
 
-    * ``absolute``: points <= 0 -> 0; d = 0 -> 3; d <= 1 -> 2; else 1.
-    * ``proportional`` and ``proportional-3/4``: points <= 0 -> 0; d = 0 -> 3; points / max_score >= 2/3, or 3/4,
-      -> 2; else 1.
+    * ``absolute``: points <= 0 -> 0; d = 0 -> 3; d <= 1 -> 2; otherwise 1.
+    * ``proportional`` and ``proportional-3/4``: points <= 0 -> 0; d = 0 -> 3; points / max_score >= 2/3, or 3/4, -> 2;
+    otherwise 1.
 
     Args:
         points: raw points, any shape; NaN is "no label".

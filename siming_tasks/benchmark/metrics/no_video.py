@@ -79,8 +79,8 @@ def step_prior(matrix: ScoreMatrix, *, within: Sequence[str] = ()) -> FloatArray
 def prior_within(matrix: ScoreMatrix, column: str) -> FloatArray:
     """The step prior among the other clusters with the same value of a column, such as the site or the year.
 
-    Values with fewer than :data:`LEAST_CLUSTERS` clusters have the step prior. Of a student it knows the labels of his
-    other performances, though they are of his cluster.
+    Values with fewer than :data:`LEAST_CLUSTERS` clusters have the step prior. Of a student it knows the labels of the
+    student's other performances, though they are of the same cluster.
     """
     plain, values = step_prior(matrix), _columns(matrix)[column]
     if column == "student":
@@ -246,7 +246,7 @@ JUDGES: Mapping[str, tuple[Callable[[ScoreMatrix], FloatArray], str]] = {
     "step-prior": (step_prior, "what each step usually gets in the other videos"),
     "clock": (clock, "what the seconds of steps, pauses and video tell, learnt from the other videos"),
 }
-"""Judges that need no run and no stated column: their answers to the questions of a matrix, and the same in words."""
+"""Judges that need no run and no stated column: their answers to the questions of a matrix, and a description."""
 WITHIN = "step-prior-within-"
 """Names of the priors within a stated column begin with this."""
 CONSTANT = ("always-correct", "always-failed")

@@ -43,8 +43,8 @@ class ScoreMatrix(ShortRepr):
         clusters: the name of each video's cluster, V names; the videos' own ids where the unit is the video. Videos of
             one cluster share a performance, a student or a site and are not independent: they are left out together.
         unit: what a cluster is: ``"video"``, ``"performance"``, ``"student"`` or ``"site"``.
-        fixed: larger units that the data state and of which there are too few to be left out: results are then about
-            these sites (students, performances) alone.
+        fixed: larger units in the data that are too few to be left out: results are then only about these sites
+            (students, performances).
 
     The arrays are copied and read-only.
 

@@ -1,4 +1,4 @@
-"""The limits that decide what is left out, marked or called significant; each stands here and nowhere else."""
+"""The limits that decide what is left out, marked or called significant; each is defined only here."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def rubric_from(data: Any, source: str = "rubric", lines: Callable[[], Mapping[P
     """A checked rubric from plain data.
 
     Args:
-        data: the mapping that a rubric file holds.
+        data: the mapping in a rubric file.
         source: how error messages name its origin.
         lines: gives the line of each entry; asked only if something is wrong.
 

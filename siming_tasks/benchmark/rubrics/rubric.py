@@ -54,7 +54,7 @@ def _check_half_points(value: float) -> float:
 
 def _check_increment(value: float) -> float:
     if value not in (WHOLE, HALF):
-        raise ValueError(f"{value:g} is no score_increment; 1 (whole points) and 0.5 (half points) are")
+        raise ValueError(f"{value:g} is not a score_increment; 1 (whole points) and 0.5 (half points) are")
     return value
 
 
@@ -91,7 +91,7 @@ class Criteria(_Model):
 
 
 class StepError(_Model):
-    """A named way to get the step wrong, what an observer sees of it, and the points it costs."""
+    """A named way to get the step wrong, what an observer sees, and the points it costs."""
 
     id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=96)
     observable: str = Text
@@ -128,7 +128,7 @@ class Evidence(_Model):
 
     @property
     def is_heard(self) -> bool:
-        """True if sound is needed, alone or beside the picture."""
+        """True if sound is needed, alone or with the picture."""
         return self.channel in ("audio", "audio_visual")
 
 

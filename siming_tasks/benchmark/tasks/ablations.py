@@ -1,6 +1,6 @@
 """Input ablations: the benchmark's questions on altered input. A model that still answers well did not need the video.
 
-Everything that sets one ablation apart stands in its :class:`InputAblation`; folders ask the object, never its name.
+Everything that is special to an ablation is in its :class:`InputAblation`; folders ask the object, never its name.
 """
 
 from __future__ import annotations

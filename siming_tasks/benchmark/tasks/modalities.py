@@ -1,4 +1,4 @@
-"""Modalities: what of an exam a question gives, pictures, sound or a transcript; the benchmark gives pictures alone.
+"""Modalities: the input from an exam in a question (pictures, sound or a transcript); the benchmark uses only pictures.
 
 Runs of different modality answer different questions and are tasks of their own, so that no table ranks them together.
 """
@@ -29,7 +29,7 @@ class Modality:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Names of what a data set must hold for it, beside the pictures: ``sound``, ``transcript``."""
+        """Names of what a data set must have for it, besides the pictures: ``sound``, ``transcript``."""
         return tuple(name for name in ("sound", "transcript") if getattr(self, name))
 
 
@@ -58,4 +58,4 @@ _MODALITIES = (
 )  # fmt: skip
 
 MODALITIES: Mapping[str, Modality] = MappingProxyType({modality.name: modality for modality in _MODALITIES})
-"""Every modality beside the benchmark's, by its name."""
+"""Every modality except the benchmark's, by its name."""

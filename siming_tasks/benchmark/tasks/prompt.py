@@ -67,8 +67,8 @@ EMERGENCY_EXAM = ExamContext(of=" of emergency skills", called="", where=" on a 
 def exam_context(rubric: Rubric | None, steps: Sequence[RubricStep] = ()) -> ExamContext:
     """The exam as a rubric describes it: by its ``setting``, its ``exam`` or else ``title``, and its ``examiner``.
 
-    The embedded rubric's title is about the rubric, so that one counts only beside a setting. Without ``steps``, which
-    say which skills are asked about, ``{skill}`` stays as it is.
+    The embedded rubric's title is about the rubric, so that one counts only together with a setting. Without ``steps``,
+    which say which skills are asked about, ``{skill}`` stays as it is.
     """
     if rubric is None:
         return EMERGENCY_EXAM

@@ -98,9 +98,9 @@ def reply_text(scope: Scope, answer: Answer, half_points: bool = False) -> str:
 
 
 def reply_with_details(scope: Scope, answer: Answer, details: Sequence[str], half_points: bool = False) -> str:
-    """The form of a reply that states details beside every answer.
+    """The form of a reply that states details with every answer.
 
-    ``details`` are the further keys of every answer and what they hold, such as ``"reason", why in one sentence``.
+    ``details`` are the further keys of every answer and their values, such as ``"reason", why in one sentence``.
     """
     count = {2: "two", 3: "three"}[1 + len(details)]
     listed = "".join(f", {detail}" for detail in details[:-1]) + f", and {details[-1]}"

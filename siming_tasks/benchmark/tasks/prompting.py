@@ -43,7 +43,7 @@ class Choices(Protocol):
 class Question:
     """One request: of which video, for a clip about which step, and all steps that it asks about.
 
-    ``part``: of the exam, where it is asked about in parts: ``step:cpr_01`` or ``skill:cpr``; else empty.
+    ``part``: of the exam, where it is asked about in parts: ``step:cpr_01`` or ``skill:cpr``; otherwise empty.
     """
 
     video_id: str
@@ -67,15 +67,15 @@ class PromptOptions:
 
     @classmethod
     def from_label(cls, label: str) -> PromptOptions:
-        """The prompt options of a record's :attr:`label` (ValueError if it is none)."""
+        """The prompt options of a record's :attr:`label` (ValueError: it is not one)."""
         for words in product(*CHOICES):
             if (options := cls(*words)).label == label:
                 return options
-        raise ValueError(f"{label[:64]!r} is no way of asking")
+        raise ValueError(f"{label[:64]!r} is not a way of asking")
 
     @property
     def label(self) -> str:
-        """The text that records hold: ``reasoned``, ``step``, ``skill json``; empty for the benchmark's own."""
+        """The text in records: ``reasoned``, ``step``, ``skill json``; empty for the benchmark's own."""
         return " ".join(self.changed_options().values())
 
     @property
@@ -113,7 +113,7 @@ DEFAULT_PROMPTING = PromptOptions()  # the benchmark's own prompt options
 
 
 def steps_in_part(part: str, names: Sequence[str], skill_of: Mapping[str, str]) -> tuple[str, ...]:
-    """The steps among these that a part of an exam holds; all for no part."""
+    """The steps among these in a part of an exam; all steps if there is no part."""
     unit, _, group = part.partition(":")
     if not part:
         return tuple(names)

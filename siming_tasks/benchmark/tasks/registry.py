@@ -71,7 +71,7 @@ class TaskSpec(ShortRepr):
 
     @property
     def gives_recordings(self) -> bool:
-        """Test whether a request holds pictures, sound, or what is said in a recording."""
+        """Test whether a request has pictures, sound, or the words of a recording."""
         return bool(self.shows_media or self.modality.sound or self.modality.transcript)
 
     @property

@@ -55,7 +55,7 @@ ERRORS = [
     ("max_score: 2", "max_score: 3.3", 15, "3.3 is neither whole nor half points; write the scale in larger points"),
     ("max_score: 2", "max_score: 0", 15, "max_score: Input should be greater than 0"),
     ("max_score: 2", "max_score: 1.5", 12, "score_increment is 1, but step 'su_01' has 1.5 points. State `score_"),
-    ("max_score: 2", "{m}score_increment: 0.25", 16, "0.25 is no score_increment; 1 (whole points) and 0.5 (half"),
+    ("max_score: 2", "{m}score_increment: 0.25", 16, "0.25 is not a score_increment; 1 (whole points) and 0.5 (half"),
     ("schema_version: 1", "schema_version: 2", 1, "schema_version: Input should be 1"),
     ("su_02\n", "su_01\n", 23, "skills.0.steps.1.id: step id 'su_01' appears twice. Rename one."),
     ("id: su_02\n", "id: SU-01\n", 23, "step ids ['su_01', 'SU-01'] differ only in case or dashes"),

@@ -34,7 +34,7 @@ def test_the_label_gives_the_options_back(style: str, unit: str, schema: str) ->
 
 @pytest.mark.parametrize("words", ["aloud", "step skill", "plain", "reasoned reasoned"])
 def test_a_label_of_other_words_is_refused(words: str) -> None:
-    with pytest.raises(ValueError, match="is no way of asking"):
+    with pytest.raises(ValueError, match="is not a way of asking"):
         PromptOptions.from_label(words)
 
 

@@ -122,7 +122,7 @@ class AnswerFormat:
 
     @property
     def details(self) -> Mapping[str, StepDetail]:
-        """The details that a reply states beside its answers, by the name of their field in records."""
+        """The details that a reply states with its answers, by the name of their field in records."""
         return {}
 
     def parse(self, reply: object, steps: Sequence[RubricStep], answer: Answer) -> Parsed:
@@ -173,7 +173,7 @@ class AnswerFormat:
         return {}
 
     def prediction_fields(self, record: Record) -> dict[str, Any]:
-        """The fields that a line of a prediction file has beside its answers."""
+        """The fields that a line of a prediction file has in addition to its answers."""
         return {name: record[name] for name in self.reply_keys if record.get(name)}
 
     def aggregator_fields(self, record: Record) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class NamedErrorsFormat(AnswerFormat):
         return {**super().step_schema(step, answer), keys["named_errors"]: errors, keys["reasons"]: {"type": "string"}}
 
     def step_text(self, step: RubricStep) -> str:
-        """The errors that the rubric names for a step, one a line; their ids stand in no brackets as step ids do."""
+        """The errors that the rubric names for a step, one a line; their ids have no brackets, unlike step ids."""
         if not step.errors:
             return _NONE
         return "\n".join([_HEADING, *(_LINE.format(id=error.id, observable=error.observable) for error in step.errors)])
@@ -99,7 +99,7 @@ class NamedErrorsFormat(AnswerFormat):
 def read_error_ids(value: Value, step: RubricStep) -> tuple[str, ...] | None:
     """The ids of a step's errors that a value names, in the rubric's order; empty for none.
 
-    A list of ids, or one id, each with or without its step and in any case. One entry that is none of the step's errors
+    A list of ids, or one id, each with or without its step and in any case. One entry that is not an error of the step
     makes all of the value unreadable (None): what it means must not be guessed.
     """
     from siming_tasks.benchmark.parsing.json_values import Group
