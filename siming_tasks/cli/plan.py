@@ -201,7 +201,7 @@ def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: i
     from siming_tasks.benchmark.types import SCOPES
     from siming_tasks.study.report.table import Table
 
-    head = ["setting", "requests", "images", "a request", "frames/s"]
+    head = ["setting", "requests", "images", "per request", "frames/s"]
     head += [word for name in formulas for word in (f"image tokens, {name}", f"context, {name}")]
     rows = []
     for setting in run_plan.settings:

@@ -128,10 +128,10 @@ class Service:
         if weight.images > self.images:
             reasons.append(f"{weight.images} images; the limit is {self.images}")
         if weight.request > self.request_mb * 1e6:
-            size = f"{weight.request / 1e6:.1f} MB, and at most {self.request_mb:g} MB are taken"
-            reasons.append(f"{size}: {self.fitting(weight)} such images fit")
+            size = f"{weight.request / 1e6:.1f} MB; the limit is {self.request_mb:g} MB"
+            reasons.append(f"{size} ({self.fitting(weight)} such images)")
         if self.image_mb and weight.largest * BASE64 > self.image_mb * 1e6:
-            reasons.append(f"an image of {largest:.1f} MB, and at most {self.image_mb:g} are taken")
+            reasons.append(f"an image of {largest:.1f} MB; the limit is {self.image_mb:g} MB")
         if side and weight.images > 20 and weight.side > side:
             reasons.append(f"more than 20 images with a side above {side} pixels")
         return reasons

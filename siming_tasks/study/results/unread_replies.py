@@ -174,9 +174,9 @@ class UnreadNote:
         }
         loops = sum(counts.get(LOOP, 0) for counts in self.signs.values())
         if (unread or loops) and not self.schema:
-            found.append("try SIMING_SCHEMA=json (enforces the JSON format, if the service supports it)")
+            found.append("SIMING_SCHEMA=json enforces the JSON format, if the service supports it")
         if any(TASKS[name].scope == "full" for name in unread):
-            found.append("try SIMING_ASK=step (one question per step)")
+            found.append("SIMING_ASK=step asks one question per step")
         if sum(counts.get("truncated", 0) for counts in self.statuses.values()) > loops:
             found.append("give truncated replies more new tokens (--gen_kwargs max_new_tokens=...)")
         said = "; ".join(found)

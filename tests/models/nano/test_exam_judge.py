@@ -74,7 +74,7 @@ def test_a_rubric_without_a_step_that_it_knows_is_refused(watcher: Watcher) -> N
     known = [build_prompt(TASKS["clip_error"], STEPS[place : place + 1]) for place in range(3)]
     other = [prompt.replace("[cpr_", "[suture_") for prompt in known]
     watcher.refuse_other_rubric([*other, known[0]])
-    with pytest.raises(DataError, match=r"siming_nano knows none of the 3 steps that are asked \(suture_01, "):
+    with pytest.raises(DataError, match=r"siming_nano knows none of the 3 steps of the question \(suture_01, "):
         watcher.refuse_other_rubric(other)
 
 

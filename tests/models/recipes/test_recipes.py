@@ -65,12 +65,10 @@ def test_limits_by_hand() -> None:
     """32 MB for Anthropic: base64 makes 4/3 of 23.9 MB, and 0.1 MB are left for words."""
     service = services()["anthropic"]
     assert service.refuses(Weight(80, 23_900_000, 300_000, 896)) == []
-    assert service.refuses(Weight(80, 24_000_000, 300_000, 896)) == [
-        "32.1 MB, and at most 32 MB are taken: 79 such images fit"
-    ]
+    assert service.refuses(Weight(80, 24_000_000, 300_000, 896)) == ["32.1 MB; the limit is 32 MB (79 such images)"]
     assert service.fitting(Weight(80, 24_000_000, 300_000, 896)) == int((32 * MB - 100_000) / (300_000 * 4 / 3)) == 79
     assert service.refuses(Weight(120, 1 * MB, 9_000, 896)) == ["120 images; the limit is 100"]
-    assert service.refuses(Weight(2, 8 * MB, 4 * MB, 896)) == ["an image of 5.3 MB, and at most 5 are taken"]
+    assert service.refuses(Weight(2, 8 * MB, 4 * MB, 896)) == ["an image of 5.3 MB; the limit is 5 MB"]
     assert service.refuses(Weight(21, 1 * MB, 9_000, 2001)) == ["more than 20 images with a side above 2000 pixels"]
 
 
@@ -85,9 +83,9 @@ def test_the_plan_states_the_frames_that_fit(capsys: pytest.CaptureFixture[str])
         }
 
     gemini = said("--model", "gemini", "--frames", "120")
-    assert "DOES NOT FIT" in gemini["full_score"] and "at most 20 MB are taken" in gemini["full_score"]
+    assert "DOES NOT FIT" in gemini["full_score"] and "the limit is 20 MB" in gemini["full_score"]
     assert "would fit" in gemini["full_score"] and "fits" in gemini["clip_score"].split(":")[1]
-    fits = int(gemini["full_score"].partition("taken: ")[2].split()[0])
+    fits = int(gemini["full_score"].partition("the limit is 20 MB (")[2].split()[0])
     assert "DOES NOT FIT" not in said("--model", "gemini", "--frames", str(fits))["full_score"]
     assert "DOES NOT FIT" in said("--model", "gemini", "--frames", str(fits + 1))["full_score"]
     claude = said("--model", "anthropic", "--frames", "120")

@@ -60,7 +60,7 @@ def test_slugs_are_plain_file_names() -> None:
 def test_missing_and_broken_runs_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere: no such file or folder\. Give a prediction file"):
         find_runs([str(tmp_path / "nowhere")])
-    with pytest.raises(DataError, match="There is no run to read"):
+    with pytest.raises(DataError, match="No run was given"):
         find_runs([])
     (tmp_path / "1_samples_siming_full_score.jsonl").write_text("{}\n")
     limit = '{"config": {"limit": "many"}, "configs": {"siming_full_score": {}}}'

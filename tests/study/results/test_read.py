@@ -195,7 +195,7 @@ def test_a_request_that_failed_twice_stays_failed(dataset: Dataset, tmp_path: Pa
     assert (record["status"], record["answers"]) == ("request_failed", {})
     for number, points in ((2, 0.0), (3, 1.0)):
         logged(tmp_path / f"{number}_samples_a.jsonl", [{**first, "answers": {**first["answers"], "cpr_01": points}}])
-    with pytest.raises(DataError, match=r"3_samples_a.jsonl:1: full_score/v001 stands in .*2_samples_a.jsonl:1 alre"):
+    with pytest.raises(DataError, match=r"3_samples_a.jsonl:1: full_score/v001 is already in .*2_samples_a.jsonl:1"):
         read_run(tmp_path, dataset)
 
 

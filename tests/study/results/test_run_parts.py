@@ -147,7 +147,7 @@ def test_parts_that_were_asked_otherwise_are_refused_by_the_fact(
 ) -> None:
     _, folders = parts
     other = changed(folders[2], tmp_path / "other", name, value)
-    with pytest.raises(DataError, match="no parts of one run") as refused:
+    with pytest.raises(DataError, match="not parts of one run") as refused:
         read_run([*folders[:2], other], exams)
     assert said in str(refused.value)
 

@@ -40,8 +40,8 @@ def test_a_long_reply_keeps_its_ends(exams: Dataset) -> None:
     assert "⟦77,010 characters left out⟧" in cut.reply
 
 
-SCHEMA = "try SIMING_SCHEMA=json (enforces the JSON format, if the service supports it)"
-STEP = "try SIMING_ASK=step (one question per step)"
+SCHEMA = "SIMING_SCHEMA=json enforces the JSON format, if the service supports it"
+STEP = "SIMING_ASK=step asks one question per step"
 
 
 @pytest.mark.parametrize(
