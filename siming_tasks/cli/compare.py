@@ -90,6 +90,7 @@ def compare(
 
 def _four(part: Comparison) -> Any:
     """The four answers about every judge, as a table."""
+    from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
     from siming_tasks.common.printed_value import fixed
     from siming_tasks.study.analysis.verdicts import four_answers
     from siming_tasks.study.report.row_tables import number
@@ -102,7 +103,8 @@ def _four(part: Comparison) -> Any:
         single = " to ".join(map(fixed, each.single)) if each.single else None
         beside = [each.physicians or None, number(each.beside, signed=True), single] if part.physicians else []
         lines.append([Name(each.run), each.leads, Name(sees), number(each.lead, signed=True), *beside, cite])
-    of_physicians = ["compared with physicians", "difference", f"{part.headline} with single physicians"]
+    metric = CATALOGUE[part.headline].label
+    of_physicians = ["compared with physicians", "difference", f"{metric} with single physicians"]
     heads = ["run", "leader or tie", "saw the video", "by", *(of_physicians if part.physicians else ()),
              "may be cited for"]  # fmt: skip
     return Table(heads, lines, left=(0, 1, 2, 4, len(heads) - 1), caption=f"Four answers in {part.setting}.")
@@ -110,6 +112,7 @@ def _four(part: Comparison) -> Any:
 
 def _section(part: Comparison, reference: str) -> Section:
     """Ranks, all tables, and each judge compared with the physicians and the no-video baselines."""
+    from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
     from siming_tasks.common.sanitize import literal
     from siming_tasks.study.analysis.physicians import physician_sentence
     from siming_tasks.study.analysis.verdicts import no_video_sentence
@@ -124,7 +127,7 @@ def _section(part: Comparison, reference: str) -> Section:
     notes: list[str] = [Name(f"{run}: {why}") for run, why in part.unranked.items()]
     if part.detectable:
         notes.append(f"A difference of {part.detectable:.3f} would be detected with 80 % power.")
-    section: Section = [Table(["run", "rank", part.headline], lines, notes=notes)]
+    section: Section = [Table(["run", "rank", CATALOGUE[part.headline].label], lines, notes=notes)]
     section += [literal(no_video_sentence(part, [run])) for run in part.judged]
     section += [literal(physician_sentence(part.physicians[run], run, part.answer, part.unseen))
                 for run in part.judged if run in part.physicians]  # fmt: skip

@@ -135,8 +135,7 @@ def test_simple_evaluate_is_replaced_before_a_program_takes_it_out(warm: Any, tm
         ),
         (
             *("lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS", [*register.MODELS]),
-            "`lmms-eval models` does not list siming_reference and siming_nano (gone), but --model accepts "
-            "them.",
+            "`lmms-eval models` does not list siming_reference and siming_nano (gone), but --model accepts them.",
         ),
     ],
 )

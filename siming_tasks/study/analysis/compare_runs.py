@@ -69,7 +69,9 @@ def compare_settings(
         except DataError as error:
             refused[setting] = str(error)
     if settings and not compared:
-        raise DataError("\n".join(f"{setting}: {why}" if len(refused) > 1 else why for setting, why in refused.items()))
+        is_one = len({*refused.values()}) == 1
+        reasons = [why if is_one else f"{setting}: {why}" for setting, why in refused.items()]
+        raise DataError("\n".join(dict.fromkeys(reasons)))
     return StudyComparison(correct(compared), refused)
 
 

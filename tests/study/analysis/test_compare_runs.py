@@ -104,3 +104,16 @@ def test_a_control_stands_beside_its_plain_task_or_says_why_not(dataset, tmp_pat
     allowed = run_inputs(run, "full_score", siming.Options(), allow=["size"])
     assert allowed.one("ablations", other, "qwk").value == 0
     assert not run_inputs(run, "clip_score", siming.Options())
+
+
+@pytest.mark.parametrize(("reasons", "said"), [(("no", "no"), "no"), (("no", "not"), "a: no\nb: not")])
+def test_a_reason_that_all_settings_share_is_given_once(
+    reasons: tuple[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(runs: object, setting: str, *others: object) -> None:
+        raise DataError(dict(zip("ab", reasons, strict=True))[setting])
+
+    monkeypatch.setattr("siming_tasks.study.analysis.compare_runs._compare", refuse)
+    with pytest.raises(DataError) as caught:
+        compare_settings([], ["a", "b"])
+    assert str(caught.value) == said
