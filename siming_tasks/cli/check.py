@@ -67,14 +67,14 @@ def check(
         return 1 if report.errors else 0
     for line in fold_problems(report.problems, None if show_all else FOLDED, " (--all shows each)"):
         print(line)
-    for sentence in _about(path, report.summary):
+    for sentence in _summary_sentences(path, report.summary):
         say(sentence)
     unseen = ("whether the criteria are correct",) if of_rubric else NOT_CHECKED
     print(f"{count_problems(report.problems)}. Not checked: {'; '.join(unseen)}.")
     return 1 if report.errors else 0
 
 
-def _about(path: Path, facts: Mapping[str, Any]) -> Iterator[str]:
+def _summary_sentences(path: Path, facts: Mapping[str, Any]) -> Iterator[str]:
     """Sentences on what was checked: a rubric, or the videos and labels of a data set."""
     from siming_tasks.common.sanitize import one_line
 

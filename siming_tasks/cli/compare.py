@@ -84,11 +84,11 @@ def compare(
     for (run, name), rows in inputs.items():
         heading = f"## Inputs of {literal(run)}: {name} on {title(dataset)}"
         printed += [heading, *row_section(rows, reference=options.rater)]
-    printed += [_four(part) for part in study.settings.values()]
+    printed += [_answers_table(part) for part in study.settings.values()]
     answer(as_json, found, printed)
 
 
-def _four(part: Comparison) -> Any:
+def _answers_table(part: Comparison) -> Any:
     """The four answers about every judge, as a table."""
     from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
     from siming_tasks.common.printed_value import fixed

@@ -38,7 +38,7 @@ def check_place(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None
             mounted on it, or nothing can be written there.
     """
     place = _place(out)
-    with _told(out, place):
+    with _errors_about(out, place):
         try:
             mode = place.stat().st_mode
         except (FileNotFoundError, NotADirectoryError):
@@ -70,7 +70,7 @@ def output_folder(
     """
     check_place(out, kind, is_one)
     place = _place(out)
-    with _told(out, place), _parents(place):
+    with _errors_about(out, place), _parents(place):
         _refuse_mount(out, place)
         part = Path(tempfile.mkdtemp(prefix=f".{place.name[:60]}.", dir=place.parent))
         try:
@@ -102,7 +102,7 @@ def make_once(
         return None
     place = _place(out)
     part, lock = (place.with_name(f".{place.name}.{suffix}") for suffix in ("part", "lock"))
-    with ExitStack() as held, _told(out, place):
+    with ExitStack() as held, _errors_about(out, place):
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
             held.enter_context(locked(lock, timeout=1))
@@ -188,7 +188,7 @@ def _swap(part: Path, place: Path, mode: int = 0o755) -> None:
 
 
 @contextmanager
-def _told(out: Path, place: Path) -> Iterator[None]:
+def _errors_about(out: Path, place: Path) -> Iterator[None]:
     """Turn what the system says about ``out``, and what lies beside it, into a sentence about ``out``."""
     try:
         yield

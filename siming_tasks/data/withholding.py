@@ -68,9 +68,9 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
     order = {step.id: index for index, step in enumerate(dataset.rubric.steps)}
     videos = []
     for video in dataset.videos:
-        told = labels.videos[video.video_id]
-        steps = sorted((row.label({}) for row in told.steps), key=lambda step: order[step.step_id])
-        ties = {name: value for name in _TIES if (value := getattr(told, name)) not in (None, "")}
+        labelled = labels.videos[video.video_id]
+        steps = sorted((row.label({}) for row in labelled.steps), key=lambda step: order[step.step_id])
+        ties = {name: value for name in _TIES if (value := getattr(labelled, name)) not in (None, "")}
         videos.append(replace(video, steps=tuple(steps), extra={**video.extra, **ties}))
     return replace(dataset, videos=tuple(videos), rater_facts={n: row.rater() for n, row in labels.raters.items()})
 

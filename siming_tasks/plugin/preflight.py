@@ -268,7 +268,7 @@ def recipient_of(lm: Any, backend: Backend, arguments: Mapping[str, Any]) -> str
         arguments: with which it was made, as far as they are known.
     """
     service = transports().get(backend.name)
-    told = str(arguments.get("base_url") or "") if backend.name.endswith(".litellm") or not service else ""
-    if address := address_of(lm) or told:  # the argument alone is no proof: some classes take it and ask elsewhere
+    base_url = str(arguments.get("base_url") or "") if backend.name.endswith(".litellm") or not service else ""
+    if address := address_of(lm) or base_url:  # the argument alone is no proof: some classes take it and ask elsewhere
         return HERE if is_here(read_by(address)) else address
     return (service.host or UNSTATED) if service else HERE

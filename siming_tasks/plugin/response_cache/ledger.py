@@ -153,11 +153,11 @@ class Ledger:
         """While the block runs, everything that is sent for a request is entered."""
         with ExitStack() as stack:
             for owner in [getattr(sys.modules[module], name) for module, name in SENDERS if module in sys.modules]:
-                stack.enter_context(host.swapped("client:send", owner, self._heard(owner.send)))
+                stack.enter_context(host.swapped("client:send", owner, self._recorded(owner.send)))
             stack.enter_context(threads_inherit())
             yield
 
-    def _heard(self, send: Callable[..., Any]) -> Callable[..., Any]:
+    def _recorded(self, send: Callable[..., Any]) -> Callable[..., Any]:
         """``send`` of a class of clients, whose requests and answers are entered."""
 
         def send_and_enter(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:

@@ -106,12 +106,12 @@ class ReplyStore:
                     attempts.setdefault(line.key, {}).setdefault(path, []).append(line)
                 elif line.key not in replies or line.at < replies[line.key][0].at:
                     replies[line.key] = line, path
-        took = {}
+        sent = {}
         for key, by_path in attempts.items():
             last = by_path.pop(replies[key][1], []) if key in replies else []
             others = sorted((one for here in by_path.values() for one in here), key=lambda attempt: attempt.sent)
-            took[key] = once([*others, *last])
-        return {key: reply for key, (reply, _) in replies.items()}, took
+            sent[key] = once([*others, *last])
+        return {key: reply for key, (reply, _) in replies.items()}, sent
 
     def _lines(self, path: Path) -> Iterator[KeptReply | Attempt]:
         try:

@@ -62,17 +62,17 @@ def _answers(made: Comparison, run: str) -> Answers:
         leads = "leader" if rank.high == 1 and above else "tie" if rank.low == 1 and above else "behind"
     sees: Any = {True: "shown", False: "not shown", None: "not tested"}[made.beats.get(run)]
     claim = beside.claim.kind if beside else ""
-    told = "cannot tell" if made.unseen and claim in ("as good", "better") else claim
+    claimed = "cannot tell" if made.unseen and claim in ("as good", "better") else claim
     allowed: dict[Cited, bool] = {
         "its agreement": value.low is not None,
         "its rank": leads in ("leader", "tie", "behind"),
         "it saw the video": sees == "shown",
-        "its comparison with the physicians": told in ("as good", "better", "worse"),
+        "its comparison with the physicians": claimed in ("as good", "better", "worse"),
     }
     fit = rank is not None and not made.facts.get("synthetic")
     lead = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
     cite = tuple(what for what, may in allowed.items() if may and fit)
-    return Answers(run, leads, sees, lead, baseline_title(made.rivals.get(run, "")), told,
+    return Answers(run, leads, sees, lead, baseline_title(made.rivals.get(run, "")), claimed,
                    beside.claim.estimate if beside else None, _single(made, run), cite)  # fmt: skip
 
 

@@ -105,11 +105,11 @@ def estimand_of(
         part=dataset.part,
         people=dataset.people,
         machines=dataset.machine_raters,
-        heard=_heard(matrix, dataset, setting),
+        heard=_sound_sentence(matrix, dataset, setting),
     )
 
 
-def _heard(matrix: ScoreMatrix, dataset: Dataset, setting: str) -> str:
+def _sound_sentence(matrix: ScoreMatrix, dataset: Dataset, setting: str) -> str:
     """A sentence on who heard; empty where it is stated of no physician and the task gives pictures alone."""
     steps = [step for step in matrix.step_ids if dataset.rubric.by_id[step].evidence.is_heard]
     facts, modality = dataset.sound_facts, TASKS[setting].modality
@@ -119,7 +119,7 @@ def _heard(matrix: ScoreMatrix, dataset: Dataset, setting: str) -> str:
     unstated = len(facts.heard) - yes - no
     who = [f"{count} of {len(facts.heard)} {dataset.people} {words}" for count, words in
            ((yes, "heard it"), (no, "did not"), (unstated, "did not state it")) if count]  # fmt: skip
-    told = f"{', '.join(who)}; " if who else ""
+    hearing = f"{', '.join(who)}; " if who else ""
     words = {"sound": "gives the sound", "transcript": "gives a transcript"}
     given = " and ".join(words[need] for need in modality.needs) or "does not give it"
-    return f"{len(steps)} of the {len(matrix.step_ids)} steps need sound: {told}this task {given}."
+    return f"{len(steps)} of the {len(matrix.step_ids)} steps need sound: {hearing}this task {given}."

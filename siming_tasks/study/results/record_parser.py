@@ -102,7 +102,7 @@ class _Line(BaseModel):
 
     @field_validator("media")
     @classmethod
-    def _shown(cls, media: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _check_media(cls, media: dict[str, Any] | None) -> dict[str, Any] | None:
         if media:
             _Media.model_validate(media)
         return media

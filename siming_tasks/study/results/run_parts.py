@@ -44,14 +44,14 @@ def check_alike(results: Sequence[Result]) -> None:
         for about, facts in _asked_how(result):
             first, before = known.setdefault(about, (file, facts))
             if differ := next((name for name in {**before, **facts} if before.get(name) != facts.get(name)), None):
-                now, then = (_shown(differ, stated.get(differ)) for stated in (facts, before))
+                now, then = (_public_text(differ, stated.get(differ)) for stated in (facts, before))
                 raise DataError(
                     f"{file}: {differ} of {about} is {now}, but {then} in {first}. "
                     "They are not parts of one run: give different runs separately."
                 )
 
 
-def _shown(name: str, value: Any) -> str:
+def _public_text(name: str, value: Any) -> str:
     """A fact in an error's words, as far as it may be named."""
     if value is None or name in _STATED:
         return repr(public_value(value))
@@ -97,7 +97,7 @@ def condition_problems(
     for setting, present in records.items():
         seen: dict[str, set[str]] = {}
         for record in present:
-            for name, value in _stated(record).items():
+            for name, value in _stated_facts(record).items():
                 seen.setdefault(name, set()).update([] if value is None else [str(value)])
         for name, values in seen.items():
             if len(values) > 1:
@@ -105,7 +105,7 @@ def condition_problems(
                 yield Problem("parts-differ", what, "Give runs with other settings separately.", path, None, setting)
 
 
-def _stated(record: Record) -> dict[str, Any]:
+def _stated_facts(record: Record) -> dict[str, Any]:
     """Facts of a record that are the same in all records of its setting; None where it does not state one."""
     media, conditions = record.media, record.conditions
     is_known = bool(conditions.prompt)  # one that states its prompt states all else, too

@@ -138,8 +138,13 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
         if not text and (cell.data_type == "str" or not str(formulas.cell(number, column).value or "").strip()):
             continue  # empty, or a formula whose value is an empty text
         rows.setdefault(number, {})[column] = text
-        found = _seen(sheet, cell) if text else [("is a formula without a value", "Open the file in a spreadsheet "
-                      "program and save it, or write the values")]  # fmt: skip
+        found = (
+            _display_differences(sheet, cell)
+            if text
+            else [
+                ("is a formula without a value", "Open and save the file in a spreadsheet program, or write the values")
+            ]
+        )
         if isinstance(cell.value, float) and cell.value % 1 and next(iter(rows.values())).get(column) in NAMES:
             found.append(("is a number instead of a name", "Format the column as text and write the name again"))
         row = sheet.row_dimensions.get(number)  # a filter hides rows, too
@@ -175,7 +180,7 @@ def _text(value: Any) -> str:
     return cell_text(unescape(str(value)).strip())
 
 
-def _seen(sheet: Any, cell: Any) -> list[tuple[str, str]]:
+def _display_differences(sheet: Any, cell: Any) -> list[tuple[str, str]]:
     """Ways in which a cell is seen otherwise than it is stored, each with what to do."""
     from openpyxl.cell.rich_text import CellRichText
 
