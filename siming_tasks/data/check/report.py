@@ -166,7 +166,7 @@ def _digests(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[
 def _rubric(dataset: Dataset) -> Iterator[Problem]:
     """A rubric that does not say what its exam is: the prompts would speak of another one."""
     if dataset.rubric.rubric_id != DEFAULT_ID and exam_context(dataset.rubric) is EMERGENCY_EXAM:
-        what = "has no title and setting, so prompts describe emergency skills on a manikin."
+        what = "has neither title nor setting, so prompts describe emergency skills on a manikin."
         fix = "Write `title:` and `setting:` (such as `on a suture pad`)."
         yield Problem("rubric-untold", what, fix, "rubric.yaml", None, "setting", "warning")
 

@@ -153,7 +153,7 @@ class UnreadNote:
             counts, total = self.statuses[name], sum(self.statuses[name].values())
             kinds = ", ".join(f"{counts[status]:,} {status}" for status in UNREAD if counts.get(status))
             said.append(f"{name} {count:,} of {total:,} ({count / total:.1%}: {kinds})")
-        whole = f"Replies that could not be read whole: {'; '.join(said)}." if said else ""
+        whole = f"Replies that could not be read completely: {'; '.join(said)}." if said else ""
         return " ".join(filter(None, [whole, *self._said_of_signs()]))
 
     def _said_of_signs(self) -> Iterator[str]:
