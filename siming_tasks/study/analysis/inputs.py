@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CORRECTED = ("plcc", "srcc", "qwk", "mcc")
 """Metrics that are 0 for a judge that answers at random, so that a share of them means something."""
-NO_AGREEMENT = "The plain task does not agree beyond chance (interval above 0), so no share is reported."
+NO_AGREEMENT = "The plain task is not shown to agree beyond chance (an interval above 0), so no share is reported."
 _METRICS = {key: CATALOGUE[key].label for key in select(symmetric=True)}
 _WITHOUT_PICTURES = ("media", "frames", "size", "density", "encoding", "sampler", "pixels")
 

@@ -35,8 +35,9 @@ TABLES: Mapping[str, TableText] = {
     "leaks": TableText(
         "Leak audit",
         'Area under the ROC curve for "wrong by {reference}": of the step prior and of a forest that also knows one '
-        "fact, both trained on the other clusters. A gain above 0 with a corrected one-sided p of at most .05 is a leak. "
-        'Finding no leak does not prove that there is none: only a gain as large as "missed" is detected with 80 % power.',
+        "fact, both trained on the other clusters. A gain above 0 with a corrected one-sided p of at most .05 is a "
+        "leak. Finding no leak does not prove that there is none: a gain as large as "
+        '"missed" is found with 80 % power.',
         {"auroc": "AUROC", "gain": "gain over the step prior", "missed": "missed"},
     )
 }

@@ -82,11 +82,8 @@ class _Collector:
     def _note_conflict(self, first: Record, place: str, same_file: bool, record: Record, path: Path, line: int) -> None:
         if same_file or not {first.status, record.status} & set(ASKED_AGAIN):
             what = f"{record.id} is already in {place}{'' if same_file else ', with a different answer'}."
-            fix = (
-                "Keep one of them."
-                if same_file
-                else ("If these are two runs, give them different names; if they are one run, remove the old file.")
-            )
+            fix = "If these are two runs, give them different names; if they are one run, remove the old file."
+            fix = "Keep one of them." if same_file else fix
             self.problems.append(Problem("prediction-twice", what, fix, str(path), line))
             return
         asked = (first.conditions, record.conditions)

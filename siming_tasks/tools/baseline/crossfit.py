@@ -150,7 +150,8 @@ def predict(train: NDArray[np.float32], labels: _Floats, groups: NDArray[Any], t
     """The likeliest points of some clips, by a logistic regression on others.
 
     The strength of its penalty is chosen by log loss in those folds of the training clusters that have every level of
-    the points on both sides; without such a fold, it is scikit-learn's default. One level alone is what is said.
+    the points on both sides; without such a fold, it is scikit-learn's default. If there is only one level, it is
+    predicted.
 
     Args:
         train: features, shape (clips, width).
