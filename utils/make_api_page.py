@@ -103,7 +103,8 @@ def section(found: type) -> str:
             called = signature(function).partition(" -> ")[0]
             methods.append(wrapped(f"* `{name}{called}`: {in_short(first_paragraph(function))}"))
     names = f"Attributes: {', '.join(f'`{name}`' for name in facts)}." if facts else ""
-    about = wrapped(" ".join(part for part in (first_paragraph(found), FIELDS.get(found.__name__), names) if part))
+    about = (f"{in_short(first_paragraph(found))}.", FIELDS.get(found.__name__), names)
+    about = wrapped(" ".join(part for part in about if part))
     return "\n".join([f"### {found.__name__}\n", f"{about}\n", *methods]).rstrip() + "\n"
 
 

@@ -116,10 +116,9 @@ def options() -> Iterator[str]:
 OTHERS = """
 ### Variables of other programs
 
-* `LMMS_IMAGE_ENCODE_FORMAT`, `LMMS_IMAGE_JPEG_QUALITY` (lmms-eval): no effect; stored files are sent as they are
-* `LMMS_VIDEO_DECODE...` (lmms-eval): how its models read a video file; recorded in the results
-* `HF_TOKEN`, `HF_HOME`, `HF_ENDPOINT`, `HF_HUB_OFFLINE` (huggingface_hub): how `SIMING_DATA=org/name` is fetched
-* `HF_UPDATE_DOWNLOAD_COUNTS` (datasets): no effect; downloads are not counted while these tasks are loaded
+* `LMMS_IMAGE_ENCODE_FORMAT`, `LMMS_IMAGE_JPEG_QUALITY`, `HF_UPDATE_DOWNLOAD_COUNTS`: no effect on these tasks
+* `LMMS_VIDEO_DECODE...`: how lmms-eval's models read a video file; recorded in the results
+* `HF_TOKEN`, `HF_HOME`, `HF_ENDPOINT`, `HF_HUB_OFFLINE`: how `SIMING_DATA=org/name` is fetched
 * `XDG_CACHE_HOME`: place of the cache folder, unless `SIMING_CACHE` is set
 """
 

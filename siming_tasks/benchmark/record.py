@@ -205,7 +205,7 @@ class Record(ShortRepr):
         return cls(setting, video_id, rest[0] if rest else None, parsed, Conditions(**known))
 
     def to_prediction(self) -> dict[str, Any]:
-        """Line of a prediction file (see the format page): request and answers, as a submission contains them."""
+        """Line of a prediction file: request and answers, as in a submission."""
         spec, added = TASKS[self.setting], self.format_fields
         values: dict[str, Any] = {}
         for step, value in self.answers.items():

@@ -148,7 +148,7 @@ class Dataset(Exams, Shown):
 
 
 def open_dataset(root: str | Path, *, media: bool = True) -> Dataset:
-    """The dataset in a folder, with everything checked that can be checked without reading whole videos.
+    """Open a dataset folder and check it, except what needs whole videos.
 
     Rubric and labels must be those that the stated digest was taken of; :func:`verify_media` sees to the media.
 

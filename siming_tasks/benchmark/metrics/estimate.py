@@ -71,7 +71,7 @@ class Estimate:
         return fixed(self.value) + ends
 
     def at(self, table: str | None = None, row: str | None = None, metric: str | None = None) -> Estimate:
-        """The same number in another place."""
+        """The same number under other names."""
         named: dict[str, Any] = {"table": table, "row": row, "metric": metric}
         return replace(self, **{name: text for name, text in named.items() if text is not None})
 

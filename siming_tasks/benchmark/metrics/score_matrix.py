@@ -172,7 +172,7 @@ class ScoreMatrix(ShortRepr):
         return np.less(self.predicted, self.max_score) if self.answer == "score" else np.equal(self.predicted, 1)
 
     def sorted(self) -> ScoreMatrix:
-        """The same panel with the videos in the order of their ids, so that no result depends on how rows arrived."""
+        """The same matrix with the videos in the order of their ids; no result depends on the order of rows."""
         return self.videos(sorted(range(len(self.video_ids)), key=self.video_ids.__getitem__))
 
     def videos(self, rows: Sequence[int] | IntArray | BoolArray) -> ScoreMatrix:

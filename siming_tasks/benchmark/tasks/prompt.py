@@ -89,7 +89,7 @@ def build_prompt(
     rubric: Rubric | None = None,
     style: str = "plain",
 ) -> str:
-    """The text that follows the media.
+    """The prompt: the text that follows the media.
 
     Args:
         task: its description, or its name.

@@ -67,7 +67,7 @@ class CheckReport(ShortRepr):
 def check_dataset(
     root: str | Path, *, quick: bool = False, jobs: int | None = None, progress: bool = False
 ) -> CheckReport:
-    """Look at everything in a dataset folder; never raises on what it finds.
+    """Check everything in a dataset folder; findings never raise.
 
     Args:
         root: the folder.

@@ -206,7 +206,7 @@ def load(
     *,
     partial: bool = False,
 ) -> Run:
-    """Read a run by its folder alone.
+    """Read a run, and find its data set.
 
     Args:
         run: a prediction file, a sample log, or a folder with the parts of a run, or several of these that are one run;
@@ -245,7 +245,7 @@ def read_run(
     seen: Seen | None = None,
     strict: bool = True,
 ) -> Run:
-    """A run, if nothing is wrong that would make its numbers untrue.
+    """Read a run, and refuse what would make its numbers wrong.
 
     A run of one part of a split is read on that part, unless ``dataset`` is a part already: what both have then counts.
 
@@ -333,7 +333,7 @@ class Scores(Shown):
         return Rows.from_json(self.settings[setting_named(setting)]["rows"])
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row a number: ``setting``, and the fields of :class:`siming_tasks.benchmark.metrics.Estimate`."""
+        """One row per number: ``setting``, and the fields of :class:`siming_tasks.benchmark.metrics.Estimate`."""
         import pandas  # not at import time: slow
 
         lines = [{"setting": name, **row} for name, each in self.settings.items() for row in each["rows"]]

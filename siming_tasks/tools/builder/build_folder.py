@@ -42,7 +42,7 @@ _NAMED = 20
 
 @dataclass(frozen=True, repr=False)
 class Built(ShortRepr):
-    """The new data set, the table of original names next to it, and the warnings to check."""
+    """The new dataset, the table of original names next to it, and warnings."""
 
     dataset: Dataset
     names_file: Path
