@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
-import textwrap
 from dataclasses import fields, is_dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
+
+from made_pages import wrapped, write
 
 import siming_tasks
 from siming_tasks.benchmark.parsing import Parsed
@@ -24,7 +23,6 @@ from siming_tasks.study.analysis.comparison import Comparison
 from siming_tasks.study.results.run import Scores
 from siming_tasks.tools.builder import Built
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 RETURNED = (Built, CheckReport, Comparison, Parsed, Rubric, Scores, TaskSpec)
 """Classes without a public name that public functions return."""
 FIELDS = {
@@ -72,12 +70,6 @@ def plain(text: str) -> str:
     return " ".join(text.replace("``", "`").split())
 
 
-def wrapped(text: str) -> str:
-    """Text in lines of 120 characters, as an entry of a list where it begins like one."""
-    indent = "  " * text.startswith("* ")
-    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
 def first_paragraph(found: Any) -> str:
     """First paragraph of a docstring, on one line."""
     return plain((inspect.getdoc(found) or "").partition("\n\n")[0])
@@ -122,6 +114,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    if "--check" in sys.argv:
-        sys.exit(PAGE.read_text(encoding="utf-8") != page())
-    PAGE.write_text(page(), encoding="utf-8")
+    write({"api.md": page()})

@@ -5,18 +5,16 @@ python utils/make_models_page.py [--check]
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
-import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from made_pages import REFERENCE, wrapped, write
 
 from siming_tasks.media import Backend, backends
 from siming_tasks.media.modes import OURS
 from siming_tasks.models.recipes import Recipe, recipes
 
-DOCS = Path(__file__).parents[1] / "docs" / "reference"
 TEXT = Path(__file__).with_name("models_page.md")
 TITLES = {"chat": "Chat classes", "simple": "Simple classes (`--force_simple`, or if there is no chat class)"}
 HEARS = {"url": "sound as a data URL", "path": "sound as a WAV file", "array": "sound as samples", None: "no sound"}
@@ -87,10 +85,6 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return groups
 
 
-def _item(text: str) -> str:
-    return textwrap.fill(f"* {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-
-
 def _classes(registry: str) -> Iterator[str]:
     """Sections of a registry: classes by what they are shown, one line for each note; then the refused ones."""
     yield f"## {TITLES[registry]}\n"
@@ -99,10 +93,10 @@ def _classes(registry: str) -> Iterator[str]:
         yield f"**{kind}**\n"
         groups = _grouped((_notes(row), _name(row)) for row in usable if _kind(row) == kind)
         for notes, names in sorted(groups.items(), key=lambda item: item[0] != ""):
-            yield _item(f"{', '.join(names)}{': ' if notes else ''}{notes}")
+            yield wrapped(f"* {', '.join(names)}{': ' if notes else ''}{notes}")
         yield ""
     refused = ", ".join(_name(row) for row in _rows(registry) if row.why_refused)
-    yield textwrap.fill(f"**Refused**, with the reason in the message: {refused}", 120, break_on_hyphens=False) + "\n"
+    yield wrapped(f"**Refused**, with the reason in the message: {refused}") + "\n"
 
 
 def models_page() -> str:
@@ -145,18 +139,7 @@ def sent_table() -> str:
     return "\n".join([*lines, "| pixels of the stored files | all others | all others |"])
 
 
-def pages() -> dict[Path, str]:
-    """Each page that this script writes, as it should be."""
-    media = DOCS / "media.md"
-    text = BLOCK.sub(lambda found: f"{found[1]}\n{sent_table()}\n{found[2]}", media.read_text(encoding="utf-8"))
-    return {DOCS / "models.md": models_page(), media: text}
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only say whether the pages are current")
-    check = parser.parse_args().check
-    for path, text in pages().items():
-        if check and path.read_text(encoding="utf-8") != text:
-            sys.exit(f"{path.name} is not current: run utils/make_models_page.py")
-        path.write_text(text, encoding="utf-8")
+    media = (REFERENCE / "media.md").read_text(encoding="utf-8")
+    media = BLOCK.sub(lambda found: f"{found[1]}\n{sent_table()}\n{found[2]}", media)
+    write({"models.md": models_page(), "media.md": media})

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import click
+from made_pages import wrapped, write
 
 from siming_tasks.cli.main import COMMANDS, SHORT, find_command
 from siming_tasks.cli.parameters import MEDIA_OPTIONS, OptionFlag
 from siming_tasks.options import OPTIONS
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 CONTEXT = click.Context(click.Command("siming"))
 TOGETHER = {
     "*frame options*": [f"`{OPTIONS[name].flag}`" for name in MEDIA_OPTIONS],
@@ -68,19 +65,13 @@ def meaning(param: click.Parameter) -> str:
     return (f"{text} (default: {default})" if told else text).replace("<", "\\<")
 
 
-def entry(names: str, text: str) -> str:
-    """An entry of a list, wrapped."""
-    indent = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
-    return textwrap.fill(f"* {names}: {text}", 120, **indent)
-
-
 def entries(params: Sequence[click.Parameter]) -> list[str]:
     """Entries of the parameters; those that only name a fact of one thing (``model card: url``) share an entry."""
     texts: dict[str, list[click.Parameter]] = {}
     for param in params:
         about, _, what = meaning(param).partition(": ")
         texts.setdefault(about if what == param.name else meaning(param), []).append(param)
-    return [entry(", ".join(map(written, group)), text) for text, group in texts.items()]
+    return [wrapped(f"* {', '.join(map(written, group))}: {text}") for text, group in texts.items()]
 
 
 def commands() -> Iterator[str]:
@@ -89,7 +80,7 @@ def commands() -> Iterator[str]:
     own = {name: [p for p in c.params if not isinstance(p, OptionFlag)] for name, c in found.items()}
     lines = Counter(entries([p])[0] for params in own.values() for p in params if isinstance(p, click.Option))
     shared = sorted(line for line, count in lines.items() if count > 1)
-    yield "\n".join([HEAD, *shared, *(entry(name, ", ".join(flags)) for name, flags in TOGETHER.items()), ""])
+    yield "\n".join([HEAD, *shared, *(f"* {name}: {', '.join(flags)}" for name, flags in TOGETHER.items()), ""])
     for name, command in found.items():
         words = [param.make_metavar(CONTEXT) for param in own[name] if isinstance(param, click.Argument)]
         yield f"## siming {' '.join([name, *words])}\n\n{SHORT[name]}\n"
@@ -109,7 +100,7 @@ def options() -> Iterator[str]:
     yield OPTIONS_HEAD
     for option in OPTIONS.values():
         flag = f", `{option.flag} {option.metavar}`" if option.changes != "asking" else ""
-        yield entry(f"`{option.variable}`{flag}", f"{option.help} (default: {option.default_text})")
+        yield wrapped(f"* `{option.variable}`{flag}: {option.help} (default: {option.default_text})")
     yield OTHERS
 
 
@@ -129,7 +120,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    is_current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == page()
-    if "--check" in sys.argv:
-        sys.exit(0 if is_current else "docs/reference/commands.md is not current")
-    PAGE.write_text(page(), encoding="utf-8")
+    write({"commands.md": page()})
