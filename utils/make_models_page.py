@@ -73,7 +73,6 @@ def _notes(row: Backend) -> str:
         row.needs and f"needs {', '.join(need.partition(' @ ')[0] for need in row.needs)}",
         row.video_needs and f"its reader needs {', '.join(row.video_needs)}",
         row.most_tokens and f"at most {row.most_tokens} new tokens",
-        row.schema and "JSON schema",
     ]
     return "; ".join(part for part in notes if part)
 
@@ -136,7 +135,7 @@ def sent_table() -> str:
             for registry in TITLES
         ]
         lines.append(f"| {words} | {' | '.join(cells)} |".replace("|  |", "| |"))
-    return "\n".join([*lines, "| pixels of the stored files | all others | all others |"])
+    return "\n".join([*lines, "| pixels of the stored files | every other | every other |"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Frame store: everything decoded from one video, in one folder, shared by all settings, models and processes.
 
-``docs/reference/media.md`` draws its folders. The key is the video's content, not its name. A frame is stored once
+``docs/reference/media.md`` names its folders. The key is the video's content, not its name. A frame is stored once
 however many requests share it. Files appear whole or not at all, so an interrupted pass leaves good frames and the next
 pass decodes only what is missing. What a killed process leaves half-written is swept by the next writer; ``bytes`` is
 absent while somebody writes, so what was written before a kill is counted, not forgotten. Reading needs no right to
