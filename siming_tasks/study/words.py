@@ -79,7 +79,7 @@ WORDS: Mapping[str, str] = {
     "answered": "share of the asked steps that have an answer.",
     "detectable": "With {exams}, only differences of about {value} or more are detected with 80 % power.",
     "pairs": "Each difference is the first judge minus the second; p is corrected for {tests} tests (Holm).",
-    "apart": "These runs were asked or shown something else: their values do not stand beside those above.",
+    "apart": "These runs used other questions or input and cannot be compared with those above.",
     # why a judge has no rank, and what else a row says
     "reference judge": "A reference judge is not ranked.",
     "supervised": "A judge that learnt from these labels is not ranked.",
@@ -104,14 +104,16 @@ WORDS: Mapping[str, str] = {
     "minimal pairs": "Shares of the pairs of exams that differ in one act, by {reference}, and were both answered.",
     # an exam
     "hint": "Choose a cell or a span: the video goes to that step, and the reply appears here.",
-    "keys": "Arrows move, Enter opens, Space plays the step, j and k walk through the disagreements, p plays.",
-    "totals": "A total over fewer steps is prorated; below 80 % of the steps there is none.",
-    "exams": "Exams that {judges} judge worst stand first.",
+    "keys": "Keys: arrows move, Enter opens, Space plays the step, j and k go to the next and the previous "
+    "disagreement, p plays.",
+    "totals": "Totals with missing steps are scaled up; none is shown below 80 % of the steps.",
+    "exams": "Sorted by disagreement: exams that the {judges} get most wrong come first.",
+    "no scripts": "The time line and the replies need scripts, which are switched off here.",
     "no media": "The report was made without videos (--video-files none).",
     "no video": "The video cannot be read from here ({path}): `siming view REPORT --data DIR` finds it.",
-    "no parts": "This server cannot send parts of a file, so the player cannot go to a moment.",
+    "no parts": "This server does not support range requests, so the player cannot seek.",
     "no reply": "The run has no raw reply to this question.",
-    "no place": "The answer follows from the reply’s order or form, not from the step’s name.",
+    "no place": "The answer was inferred from its position; the reply does not name the step.",
     "no prompt": "The words of this prompt are not known here ({prompt}).",
 }
 

@@ -66,6 +66,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             skills=dataset.rubric.skills,
             duration=video.duration,
             raters=dataset.physicians,
+            critical=any(dataset.rubric.by_id[label.step_id].critical for label in video.applicable),
             parts=[
                 _sheet(name, video, dataset, runs, mapping, steps, first=not place)
                 for place, (name, runs) in enumerate(answers.items())
@@ -97,29 +98,30 @@ def answers_by_rank(contents: ReportContents) -> dict[str, list[RunAnswers]]:
 
 @lru_cache(maxsize=4096)
 def _label(points: float | None, top: float, mapping: LabelMapping) -> str:
-    """Class of a cell that holds these points: ``k3`` (fully correct) to ``k0`` (failed); empty without points."""
+    """Class of a label of these points, for the time line: ``k3`` (fully correct) to ``k0`` (failed), or empty."""
     return "" if points is None else f"k{int(ordinal_labels(points, top, mapping))}"
 
 
-def _rater_totals(video: Video, raters: Sequence[str]) -> dict[str, Any]:
-    """Totals of the consensus and of the raters; None unless every applicable step has points."""
+def _people_totals(video: Video, dataset: Dataset, answer: Answer) -> dict[str, Any]:
+    """Points of the consensus and of each rater, or for verdicts steps called wrong; None if points are missing."""
 
     def total(rater: str) -> float | None:
-        points = [label.scores.get(rater) for label in video.applicable]
-        return None if not points or any(value is None for value in points) else sum(value or 0.0 for value in points)
+        given = [(label.scores.get(rater), dataset.rubric.by_id[label.step_id].max_score) for label in video.applicable]
+        points = [value if answer == "score" else float(value < top) for value, top in given if value is not None]
+        return sum(points) if points and len(points) == len(given) else None
 
-    return {"reference": total(CONSENSUS), "raters": [total(rater) for rater in raters]}
+    return {"reference": total(CONSENSUS), "raters": [total(rater) for rater in dataset.physicians]}
 
 
 class StepRow(NamedTuple):
-    """One step of an exam, the same in every setting: attributes of its row, and the cells of label and raters."""
+    """One step of an exam, the same in every setting: its row's attributes, and by answer the label and the raters."""
 
     id: str
     top: float
     reference: float | None
     attributes: str
     lost: str
-    cells: str
+    cells: Mapping[Answer, str]
 
 
 def step_rows(
@@ -129,21 +131,39 @@ def step_rows(
     rows = []
     for label in video.applicable:
         step = dataset.rubric.by_id[label.step_id]
-        top, ids = step.max_score, escape(step.id)
-        full, span = page_points(top), label.span
-
-        def cell(points: float | None, of: str = "", top: float = top) -> str:
-            return f'<td class="num {_label(points, top, mapping)}">{page_points(points)}{of}</td>'
-
-        attributes = f' data-step="{ids}" data-skill="{escape(dataset.rubric.skill_of[step.id])}" data-max="{full}"'
+        top, ids, span = step.max_score, escape(step.id), label.span
+        attributes = f' data-step="{ids}" data-skill="{escape(dataset.rubric.skill_of[step.id])}"'
+        attributes += f' data-max="{page_points(top)}"'
         attributes += f' data-start="{span[0]}" data-end="{span[1]}"' if span else ""
         why = json.dumps(list(map(visible, lost[step.id]))) if lost.get(step.id) else ""
-        cells = f'<th scope="row">{ids} <span class="sub">{escape(visible(step.name))}</span></th>'
-        cells += cell(label.consensus, f'<span class="of">/{full}</span>')
-        cells += "".join(cell(points) for points in map(label.scores.get, dataset.physicians))
+        critical = '<b class="critical">!</b> ' if step.critical else ""
+        head = f'<th scope="row">{critical}{ids} <span class="sub">{escape(visible(step.name))}</span></th>'
+        given = [label.scores.get(rater) for rater in dataset.physicians]
+        cells = {answer: head + _people_cells(label.consensus, given, top, answer, mapping) for answer in _ANSWERS}
         lost_here = f' data-lost="{escape(why)}"' if why else ""
         rows.append(StepRow(step.id, top, label.consensus, attributes, lost_here, cells))
     return rows
+
+
+_ANSWERS: tuple[Answer, ...] = ("score", "error")
+_SIGNS = ("✓", "✗")
+"""Signs of a verdict; their number is that of the predicted class."""
+
+
+def _people_cells(
+    label: float | None, given: Sequence[float | None], top: float, answer: Answer, mapping: LabelMapping
+) -> str:
+    """Cells of the label and of each rater: points, or the sign of a verdict with the label's points behind it."""
+
+    def text(points: float | None) -> str:
+        return page_points(points) if points is None or answer == "score" else _SIGNS[points < top]
+
+    of = f"{f' {page_points(label)}' if answer == 'error' else ''}/{page_points(top)}"
+    cells = [f'<td class="num {_label(label, top, mapping)}">{text(label)}<span class="of">{of}</span></td>']
+    for points in given:
+        differs = points is not None and text(points) != text(label)
+        cells.append(f'<td class="num{" differs" * differs}">{text(points)}</td>')
+    return "".join(cells)
 
 
 def _sheet(
@@ -152,22 +172,28 @@ def _sheet(
 ) -> dict[str, Any]:  # fmt: skip
     """One setting on a video's page: a row for each step with everybody's answers, and the totals.
 
-    Why points were lost is stated once, in the ``first`` sheet.
+    The errors that most judges missed come first. Why points were lost is stated once, in the ``first`` sheet.
     """
-    rows = []
+    rows, answer = [], TASKS[name].answer
     for step in steps:
-        cells = (run.cell(video.video_id, step.id, step.reference, step.top, mapping) for run in answers)
-        rows.append(f"<tr{step.attributes}{step.lost if first else ''}>{step.cells}{''.join(cells)}</tr>\n")
+        cells = [run.cell(video.video_id, step.id, step.reference, step.top) for run in answers]
+        line = f"<tr{step.attributes}{step.lost if first else ''}>{step.cells[answer]}{''.join(cells)}</tr>\n"
+        rows.append((sum('data-d="miss"' in cell for cell in cells), line))
     return {
         "setting": name,
         "scope": TASKS[name].scope,
         "title": TASKS[name].title,
         "runs": _heads(answers),
-        "rows": Markup("".join(rows)),
-        "max": sum(step.top for step in steps),
-        **_rater_totals(video, dataset.physicians),
+        "rows": Markup("".join(line for _, line in sorted(rows, key=lambda row: -row[0]))),
+        "total": _TOTALS[answer],
+        "max": sum(step.top for step in steps) if answer == "score" else None,
+        **_people_totals(video, dataset, answer),
         "totals": [run.total(video.video_id) for run in answers],
     }
+
+
+_TOTALS: Mapping[Answer, str] = {"score": "Points", "error": "Steps called wrong"}
+"""Heads of the row of totals."""
 
 
 def list_videos(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[RunAnswers]], link: VideoLinker) -> None:
@@ -192,12 +218,12 @@ def list_videos(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[Run
             "time": sum(spans[len(spans) // 2] if spans else (0.0, video.duration)) / 2,
             "wrong": float(np.mean(known)) if (known := [share for share in shares if share == share]) else None,
         }
-        rows.append(facts | _rater_totals(video, dataset.physicians))
+        rows.append(facts | _people_totals(video, dataset, TASKS[name].answer))
     rows.sort(key=lambda row: -(row["wrong"] or 0.0))
     site.page(
         "videos/index.html",
         "videos.html",
-        title=f"{TASKS[name].title}: {unit if TASKS[name].answer == 'score' else 'steps called incorrect'}",
+        title=f"{TASKS[name].title}: {unit if TASKS[name].answer == 'score' else 'steps called wrong'}",
         setting=name,
         sites=any(video.site for video in dataset.videos),
         raters=dataset.physicians,
@@ -266,10 +292,10 @@ class RunAnswers:
         """The total of an exam; of nothing where the run was not asked about it."""
         return self.totals[self.row[video_id]] if video_id in self.row else VideoTotal(None, 0, 0)
 
-    def cell(self, video_id: str, step_id: str, reference: float | None, top: float, mapping: LabelMapping) -> str:
-        """One cell of a sheet, coloured by the label of what was answered.
+    def cell(self, video_id: str, step_id: str, reference: float | None, top: float) -> str:
+        """One cell of a sheet, coloured by how the answer differs from the reference.
 
-        ``data-d`` says how it differs from the reference, ``data-claim`` what it rests on: starts and ends in seconds
+        ``data-d`` says how it differs, ``data-claim`` what it rests on: starts and ends in seconds
         of the video, for the time line.
         """
         v, s = self.row.get(video_id), self.column[step_id]
@@ -279,20 +305,19 @@ class RunAnswers:
         kind: DifferenceKind | None = "none"
         if value != value:
             why = self.reasons.get((video_id, step_id), "no answer").replace("_", " ")
-            label, text, said = "", "–", str(escape(why))
+            text, said = "–", str(escape(why))
         elif self.answer == "error":
             kind = difference_kind(value, reference, top, "error")
-            label, text, said = "k1" if value else "k3", "✗" if value else "✓", VERDICTS[bool(value)]
+            text, said = _SIGNS[bool(value)], VERDICTS[bool(value)]
         else:
             kind = difference_kind(value, reference, top, "score")
-            label, text = _label(value, top, mapping), page_points(value)
-            said = text
+            text = said = page_points(value)
         attributes = f' data-d="{kind}"' if kind else ""
         if said != text or kind:
             attributes += f' aria-label="{said}{f", {_IN_WORDS[kind]}" if kind in _IN_WORDS else ""}"'
         if value == value and (claim := self.claimed.get((video_id, step_id))):
             attributes += f' data-claim="{" ".join(f"{second:.2f}" for part in claim for second in part)}"'
-        return f'<td class="j {label}"><button type="button"{attributes}>{text}</button></td>'
+        return f'<td class="j {kind or ""}"><button type="button"{attributes}>{text}</button></td>'
 
 
 _IN_WORDS: dict[str | None, str] = {

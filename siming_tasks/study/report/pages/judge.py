@@ -32,7 +32,7 @@ MOST_LINKS, MOST_FAR = 12, 15
 """Exams that a step's line leads to at most, of each kind; answers in the list of those that are furthest away."""
 ON_PAGE = ("ablations", "sound", "minimal pairs")
 """Tables about a judge that stand on its page, since somebody asked for them; the others stand in a file beside it."""
-_METRICS = {RANKED: "Metrics", ANSWERED: "Metrics over the answered steps", READINGS: "Other readings of the paper"}
+_METRICS = {RANKED: "Metrics", ANSWERED: "Metrics over the answered steps", READINGS: "Alternative definitions"}
 _HEADS = {key: row.label for key, row in CATALOGUE.items()}
 """Titles of the tables that every evaluation has, whose lines are skills, and the heads of their columns."""
 STEP_HEADS = ("missed", "false_alarms", "imperfect", "kappa", "physicians", "bias")
@@ -143,28 +143,28 @@ def _by_step(wrong: Sequence[Disagreement], dataset: Dataset, setting: str, slug
         if step.id in found:
             kinds = {kind: ([(each, answer_address(setting, each.video, slug, step.id)) for each in items[:MOST_LINKS]],
                             max(0, len(items) - MOST_LINKS)) for kind, items in found[step.id].items()}  # fmt: skip
-            lines.append({"id": step.id, "name": step.name, **kinds, "count": sum(map(len, found[step.id].values()))})
-    return sorted(lines, key=lambda line: -line["count"])
+            lines.append({"id": step.id, "name": step.name, "critical": step.critical, **kinds})
+    return sorted(lines, key=lambda line: [-len(found[line["id"]][kind]) for kind in ("miss", "alarm")])
 
 
 def _steps(rows: Rows, dataset: Dataset, reference: str, lines: Mapping[str, str]) -> Table | None:
-    """The table of steps, those called wrongly most often first; ``lines``: by step, where its disagreements stand."""
+    """The table of steps, most errors missed first; ``lines``: by step, where its disagreements stand."""
     part = rows.of("steps")
     if not part:
         return None
     text = table_texts()["steps"]
     heads = {key: text.heads[key] for key in STEP_HEADS if key in text.heads}
 
-    def wrongly(step: str) -> float:
+    def wrongly(step: str) -> tuple[float, float]:
         values = {each.metric: each.value or 0.0 for each in by_step[step]}
         wrong = values.get("imperfect", 0.0)
-        return wrong * values.get("missed", 0.0) + (1 - wrong) * values.get("false_alarms", 0.0)
+        return wrong * values.get("missed", 0.0), (1 - wrong) * values.get("false_alarms", 0.0)
 
     by_step: dict[str, list[Estimate]] = {}
     for each in part:
         by_step.setdefault(each.row, []).append(each)
     ordered = Rows(each for step in sorted(by_step, key=wrongly, reverse=True) for each in by_step[step])
-    names = {step.id: f"{step.id} {step.name}" for step in dataset.rubric.steps}
+    names = {step.id: f"{step.id} {step.name}{', critical' * step.critical}" for step in dataset.rubric.steps}
 
     def href(row: str, metric: str) -> str:
         return lines.get(row, "") if metric in ("missed", "false_alarms") else ""

@@ -81,17 +81,17 @@ window.SIMING = window.SIMING || {};
   function expected(step, row) {
     const known = rubric[step];
     const box = make("div", undefined, { class: "expected" });
+    const lost = JSON.parse(row.dataset.lost || "[]");
+    if (lost.length) {
+      const why = make("ul", undefined, { class: "lost" });
+      for (const reason of lost) why.append(make("li", reason));
+      box.append(make("h3", "Why points were lost"), why);
+    }
     if (known) {
       box.append(make("p", known.requirement, { class: "requirement" }));
       box.append(list([["Full", known.criteria.full], ["Partial", known.criteria.partial], ["None", known.criteria.fail]], { class: "criteria-list" }));
     }
-    const lost = JSON.parse(row.dataset.lost || "[]");
-    if (lost.length) {
-      box.append(make("h3", "Why points were lost"));
-      const why = make("ul", undefined, { class: "lost" });
-      for (const reason of lost) why.append(make("li", reason));
-      box.append(why);
-    } else if (known && known.errors.length) {
+    if (known && known.errors.length && !lost.length) {
       const more = make("details");
       const errors = make("ul");
       for (const [observable, deduct] of known.errors) errors.append(make("li", `${observable} (−${deduct})`));
@@ -104,9 +104,10 @@ window.SIMING = window.SIMING || {};
   // Judges, reference and every physician in one line, out of the row of the sheet.
   function verdicts(judges, row, heads) {
     const cells = judges.map(({ cell, name }) => [judges.length > 1 ? name : "Judged", SIMING.said(cell).split(", ")[0], cell.dataset.d ? "wrong" : "agrees"]);
-    cells.push(["Reference", row.cells[1].textContent.split("/")[0].trim(), ""]);
-    heads.forEach((head, column) => { if (head.dataset.rater) cells.push([head.dataset.rater, row.cells[column].textContent.trim(), ""]); });
-    cells.push(["Maximum", row.dataset.max, ""]);
+    const given = (cell) => ({ "✓": "correct", "✗": "incorrect" })[cell.firstChild.textContent] || cell.firstChild.textContent;
+    cells.push(["Reference", given(row.cells[1]), ""]);
+    heads.forEach((head, column) => { if (head.dataset.rater) cells.push([head.dataset.rater, given(row.cells[column]), ""]); });
+    if (row.cells[1].firstChild.textContent === given(row.cells[1])) cells.push(["Maximum", row.dataset.max, ""]); // points
     const box = make("dl", undefined, { class: "verdicts" });
     for (const [name, value, look] of cells) {
       const pair = make("div", undefined, { class: look });
@@ -149,7 +150,7 @@ window.SIMING = window.SIMING || {};
     else text.append(...words(0));
     const about = scope === "full" ? ", whole video" : "";
     const head = make("h3", "");
-    head.append(...(judge ? [make("bdi", judge), ": raw"] : ["Raw"]), ` reply (${entry.length.toLocaleString("en")} characters${about})`);
+    head.append(...(judge ? [make("bdi", judge), ": reply"] : ["Reply"]), ` (${entry.length.toLocaleString("en")} characters${about})`);
     box.append(head, text);
     const note = place
       ? answer === undefined ? `Marked: named, not answered (${entry.missing[step] || "not asked"})` : "Marked: this answer"
@@ -157,7 +158,7 @@ window.SIMING = window.SIMING || {};
     if (note) box.append(make("p", note, { class: "sub place" }));
     box.reveal = () => { // the marked place in the middle of its box, without moving the page
       const mark = text.querySelector("mark");
-      if (mark) text.scrollTop = mark.offsetTop - text.offsetTop - text.clientHeight / 2;
+      if (mark) text.scrollTop = mark.offsetTop - text.clientHeight / 2;
     };
     return box;
   }
@@ -198,8 +199,9 @@ window.SIMING = window.SIMING || {};
     const head = make("h2", "");
     judges.forEach((judge, place) => head.append(place ? " and " : "", make("bdi", judge.name)));
     head.append(`, ${title}`);
-    const parts = [head, verdicts(judges, row, heads)];
     const buttons = make("p", undefined, { class: "acts" });
+    const about = make("div", undefined, { class: "about" });
+    about.append(verdicts(judges, row, heads), buttons);
     if (row.dataset.start !== undefined && player) {
       const button = make("button", "Play this step", { type: "button" });
       button.addEventListener("click", play);
@@ -217,7 +219,7 @@ window.SIMING = window.SIMING || {};
       button.addEventListener("click", () => navigator.clipboard.writeText(location.href).then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Not allowed"; }));
       buttons.append(" ", button);
     }
-    parts.push(buttons, holder);
+    const parts = [head, about, holder];
     if (times.length && player && frames === "unknown") parts.push(make("p", "Frame times are estimated.", { class: "sub" }));
     const sides = make("div", undefined, { class: "sides" });
     const replies = judges.map((judge) => {

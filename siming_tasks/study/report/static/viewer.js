@@ -86,7 +86,7 @@
     const options = heads.map((head) => make("option", head.dataset.name, { value: head.dataset.run, dir: "auto" }));
     const before = [judge.value, beside.value];
     judge.replaceChildren(...options.map((option) => option.cloneNode(true)));
-    beside.replaceChildren(make("option", "nobody", { value: "" }), ...options);
+    beside.replaceChildren(make("option", "none", { value: "" }), ...options);
     for (const [place, select] of [judge, beside].entries()) if (heads.some((head) => head.dataset.run === before[place])) select.value = before[place];
     judge.closest(".choose").hidden = heads.length < 2;
   }
@@ -122,14 +122,14 @@
     const why = main.querySelector(`tr[data-step="${CSS.escape(step)}"][data-lost]`); // stated once, in the first sheet
     if (why) row.dataset.lost = why.dataset.lost;
     const go = player && { length: timeline.length, play: (time) => { stopAt = null; player.currentTime = time; player.play().catch(() => {}); } };
+    if (phone.matches) sheetUp(true);
     const times = SIMING.showReply(detail, { row, table: sheet, player, play: () => seek(row, true), go, frames: main.dataset.frames, judges, title });
     const media = judges[0].entry?.media;
     timeline.frames(times, media?.range ? [media.start, media.end] : null);
     if (phone.matches) {
-      sheetUp(true);
       flip.hidden = false;
       const watch = main.querySelector(".watch");
-      if (watch.getBoundingClientRect().top > 1) watch.scrollIntoView();
+      if (watch.getBoundingClientRect().top > 1) watch.scrollIntoView({ behavior: "instant" });
       reveal(cell);
     }
   }
@@ -169,17 +169,22 @@
       const move = MOVES[event.key];
       if (!move) return;
       event.preventDefault();
-      let row = cell.closest("tr");
-      let column = cell.closest("td").cellIndex;
-      for (;;) {
-        row = move[0] ? (move[0] < 0 ? row.previousElementSibling : row.nextElementSibling) : row;
-        column += move[1];
-        const target = row && row.cells[column];
-        if (!target) return;
-        const next = target.classList.contains("off") ? null : target.querySelector("button");
-        if (next) { rove(next, true); reveal(next); return; }
-      }
+      step(cell, move);
     });
+  }
+
+  // From a cell to the next one in a direction.
+  function step(cell, [down, right]) {
+    let row = cell.closest("tr");
+    let column = cell.closest("td").cellIndex;
+    for (;;) {
+      row = down ? (down < 0 ? row.previousElementSibling : row.nextElementSibling) : row;
+      column += right;
+      const target = row && row.cells[column];
+      if (!target) return;
+      const next = target.querySelector("button");
+      if (next) { rove(next, true); reveal(next); return; }
+    }
   }
 
   // Disagreements of the open sheet, judge by judge; `from` is a cell or null.
@@ -204,6 +209,14 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const stop = event.target === document.body || event.target === main ? table()?.querySelector("td button[tabindex='0']") : null;
+    if (stop && (MOVES[event.key] || event.key === "Enter")) { // nothing has the focus yet: from the open cell, or to the first
+      event.preventDefault();
+      if (event.key === "Enter") open(stop, { focus: true });
+      else if (chosen === stop) step(stop, MOVES[event.key]);
+      else { rove(stop, true); reveal(stop); }
+      return;
+    }
     if (event.key === "j" || event.key === "k") { event.preventDefault(); walk(event.key === "j" ? 1 : -1); return; }
     if (!player || (event.key !== "p" && (event.key !== " " || event.target.closest("button, video, a, pre, summary, .span")))) return;
     event.preventDefault();
