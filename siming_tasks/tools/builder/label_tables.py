@@ -215,8 +215,8 @@ class _Table:
             like = f"If its cells are points from 0 to the step's maximum, write {near[0]!r}" if near else \
                 "If its cells are points of a step, write the step's id or exact name"  # fmt: skip
             like = "If its cells are a rater's points, write one row per judgment" if long else like
-            more = f" (also {', '.join(repr(each) for _, each in unknown[1:12])})" if unknown[1:] else ""
-            what = f"unknown column {head!r} in a {'long' if long else 'wide'} table{more}."
+            more = f" (nor {', '.join(repr(each) for _, each in unknown[1:12])})" if unknown[1:] else ""
+            what = f"{head!r} is not a column of a {'long' if long else 'wide'} table{more}."
             self._add("columns-unknown", what, f"{like}; otherwise delete the column.", number, f"column {at + 1}")
         judged = {"rater", "points"} if long else {"rater"}
         only_times = long and not judged & {*heads}

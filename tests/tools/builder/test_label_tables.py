@@ -105,8 +105,8 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
                                "[columns-unknown] + 'rater_a' + column 3 + long table"),
     "no step": ("video_id,rater\nv1,a\n", "[columns-missing] + no column is a step"),
     "a column twice": (STEP.format("cpr_01,cpr_01"), "[column-twice] + 'cpr_01'"),
-    "an index of pandas": ("," + LONG.replace("\nv1", "\n0,v1"), "[row-too-long] + :2 + under no heading"),
-    "cells under no heading": (LONG.replace("a,2", "a,2,x"), "[row-too-long] + :2 + head each column"),
+    "an index of pandas": ("," + LONG.replace("\nv1", "\n0,v1"), "[row-too-long] + :2 + have no heading"),
+    "cells under no heading": (LONG.replace("a,2", "a,2,x"), "[row-too-long] + :2 + give each column a heading"),
     "a decimal comma without quotes": (POINT.format("1,5"), "[row-too-long] + :2 + decimal points"),
     **{f"heading {head}": (STEP.format(head), f"[columns-unknown] + :1: column 3: {head!r} + delete the column")
        for head in ("cpr_01扣分", "cpr_01 (max 10)", "CPR_01", "remark", "consensus", "start")},
@@ -287,7 +287,8 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
                               "[cells-unseen] + :2: column D: '#N/A' is an error of a formula"),
     "a number as a rater": (value(1.5, "B2"), "[cells-unseen] + :2: column B: '1.5' is a number + as text"),
     "a whole number as a rater": (value(7.0, "B2"), [("v1", "cpr_01", None, None, {"7": 2.0, "b": 1.0})]),
-    "a formula without a value": (value("=1+1"), "[cells-unseen] + :2 + column C + formula without a value + save it"),
+    "a formula without a value": (value("=1+1"), "[cells-unseen] + :2 + column C + formula without a value "
+                                                 "+ save the file"),
     "merged cells": (lambda s: s.merge_cells("A2:A3"), "[cells-merged] + :2: cells A2:A3 are merged + fill in every"),
     "a hidden row": (lambda s: setattr(s.row_dimensions[2], "hidden", True), f"{UNSEEN} is in a hidden row"),
     "a row of no height": (lambda s: setattr(s.row_dimensions[2], "height", 0.5), f"{UNSEEN} is in a hidden row"),
@@ -303,7 +304,7 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
                                 setattr(s["C2"], "fill", PatternFill("solid", fgColor="FFFF0000"))), ONE),
     "red on red": (lambda s: (setattr(s["C2"], "font", Font(color="FFFF0000")),
                               setattr(s["C2"], "fill", PatternFill("solid", fgColor="00FF0000"))), f"{UNSEEN} has the"),
-    "struck out": (lambda s: setattr(s["C2"], "font", Font(strike=True)), f"{UNSEEN} is struck out + undo the"),
+    "struck out": (lambda s: setattr(s["C2"], "font", Font(strike=True)), f"{UNSEEN} is struck out + remove the"),
     "a struck-out digit": (value(CellRichText(TextBlock(InlineFont(strike=True), "1"), "2")), "'12' has several fonts"),
 }  # fmt: skip
 
@@ -331,7 +332,7 @@ def test_a_real_sheet_is_refused_by_its_cause_and_not_by_its_cells(tmp_path: Pat
         ["v1", "a", 2, *12 * ["x"]],
     ]
     got = found(book(tmp_path / "b.xlsx", wide, lambda sheet: sheet.merge_cells("A4:A5")))
-    assert len(got) == 2 and "unknown column 'Aufgabe 0' in a wide table (also 'Aufgabe 1', 'Aufgabe 2'" in got[0]
+    assert len(got) == 2 and "'Aufgabe 0' is not a column of a wide table (nor 'Aufgabe 1', 'Aufgabe 2'" in got[0]
 
 
 def test_what_is_in_a_workbook_and_not_read_is_named(tmp_path: Path) -> None:

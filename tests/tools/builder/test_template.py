@@ -111,7 +111,7 @@ def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -
 def test_names_that_sheets_and_cells_cannot_hold_are_refused(tmp_path: Path) -> None:
     assert rater_names(["李", " Wang Wei "]) == ("李", "Wang Wei")
     for raters, said in ((["Li", "ＬＩ"], "'Li' and 'ＬＩ': one name"), (["Li", "Dr. Li"], "one name"),
-                         (["spans"], "or the name of another sheet"), (["Final"], "no physician"),
+                         (["spans"], "or the name of another sheet"), (["Final"], "not a physician"),
                          (["a/b"], "cannot be the title of a sheet"), ([], "0 raters; 1 to 26")):  # fmt: skip
         with pytest.raises(DataError, match=said):
             rater_names(raters)

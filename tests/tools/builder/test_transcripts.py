@@ -128,11 +128,11 @@ CUE = "WEBVTT\n\n00:00.100 --> 00:00.900\nAll safe.\n\n"
 FAULTS: dict[str, tuple[dict[str, str | bytes], str]] = {
     "an end before the start": ({"IMG_1.vtt": f"{CUE}00:01.500 --> 00:01.200\nOut.\n"}, r"'Out.' ends at 1.2 s and"),
     "words without times": ({"IMG_1.vtt": f"{CUE}Stand back.\n"}, r":6: 'Stand back.' begins a cue that has not one"),
-    "a note before a cue": ({"IMG_1.vtt": f"WEBVTT\n\nNOTE\n{CUE[8:]}"}, r":3: 'NOTE' holds times"),
-    "a cue in the head": ({"IMG_1.vtt": CUE.replace("\n\n", "\n", 1)}, r":1: 'WEBVTT' holds times"),
+    "a note before a cue": ({"IMG_1.vtt": f"WEBVTT\n\nNOTE\n{CUE[8:]}"}, r":3: 'NOTE' contains times"),
+    "a cue in the head": ({"IMG_1.vtt": CUE.replace("\n\n", "\n", 1)}, r":1: 'WEBVTT' contains times"),
     "a piece of a stream": (
         {"IMG_1.vtt": CUE.replace("\n\n", "\nX-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000\n\n", 1)},
-        r"holds times.*of the whole video",
+        r"contains times.*of the whole video",
     ),
     "another video's": ({"IMG_9.vtt": CUE}, r"no video is called 'IMG_9'"),
     "two files": ({"IMG_1.vtt": CUE, "IMG_1.json": whisper()}, r"video 'IMG_1' has .*IMG_1.json, too"),
