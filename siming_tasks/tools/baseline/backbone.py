@@ -48,9 +48,9 @@ class Backbone:
             self._net: Any = getattr(net, "vision_model", net).float().eval().to(self._device)
             self.features([Image.new("RGB", (480, 270), (90, 120, 150))])  # before hours of videos
         except (AttributeError, ImportError, KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
-            why = next(iter(str(error).splitlines()), type(error).__name__)[:200].rstrip(".")
+            why = f"cannot be loaded as an image model ({type(error).__name__})"
             fix = "Give a model of single pictures with safetensors weights, such as facebook/dinov2-base."
-            raise DataError(f"--backbone {source}: {why}. {fix}") from None
+            raise DataError(f"--backbone {source}: {why}. {fix}") from error
 
     def features(self, pictures: Sequence[Image]) -> NDArray[np.float32]:
         """Mean features of some pictures, shape (width of the hidden state,)."""

@@ -117,7 +117,8 @@ def find_sources(
     known = {path for match in files.values() for path in match}
     if spare := [path for path in videos.files if path not in known]:
         shown = spare[0].name + (", ..." if len(spare) > 1 else "")
-        what = f"{len(spare)} video files have no row in the sheet ({shown}) and are left out."
+        files_have = "video files have" if len(spare) > 1 else "video file has"
+        what = f"{len(spare)} {files_have} no row in the sheet ({shown}); left out."
         problems.append(Problem("video-unlabelled", what, "Add their rows.", str(videos.folder), severity="warning"))
     return sources, problems
 
