@@ -139,7 +139,8 @@ def overview(plan: BuildPlan) -> tuple[list[str], list[list[str]], list[str]]:
         named = [f"{name} ({count})" for name, count in videos.most_common(_NAMED)]
         more = f" and {len(videos) - _NAMED} more" if len(videos) > _NAMED else ""
         notes += [f"Videos of each {kind}: {', '.join(named)}{more}."] if videos else []
-    notes += [f"{cut} steps end after their video: up to half a second is cut off, more is an error."] if cut else []
+    ends = "step ends after its" if cut == 1 else "steps end after their"
+    notes += [f"{cut} {ends} video: up to half a second is cut off, more is an error."] if cut else []
     return heads, lines, notes
 
 
