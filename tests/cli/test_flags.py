@@ -115,4 +115,8 @@ def test_every_option_is_a_flag_of_some_command_and_means_the_same_everywhere() 
     assert own == {name for name, option in OPTIONS.items() if option.changes != "asking"}
     others = {(name, param.opts[0]) for name, param in params if not isinstance(param, OptionFlag)}
     taken = {option.flag for option in OPTIONS.values()}
-    assert {pair for pair in others if pair[1] in taken} == {("data rate", "--rater"), ("run prepare", "--shard")}
+    assert {pair for pair in others if pair[1] in taken} == {
+        ("data rate", "--rater"),
+        ("run prepare", "--shard"),
+        ("run prepare", "--dry-run"),
+    }
