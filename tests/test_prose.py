@@ -48,7 +48,7 @@ PATTERNS: dict[str, tuple[str, str]] = {
     r"\bwhat was (?:shown|answered|said|told)\b": ("the input, the answers", "It says what was shown."),
     r"\b(?:said|told|known|heard) of\b": ("said about, known about", "what else is known of it"),
     r"\b(?:tells?|told) (?:of )?(?:the |its )?labels?\b": ("leaks labels", "Times tell labels."),
-    r"\bqwk\b|(?<!uadratic )weighted kappa\b": ("kappa (quadratic)", "in kappa (qwk)"),
+    r"(?<!default: )\bqwk\b|(?<!uadratic )weighted kappa\b": ("kappa (quadratic)", "in kappa (qwk)"),
     r"\bphysicians with each other\b": ("inter-physician agreement", "physicians with each other"),
     r"\banew\b": ("again", "It writes the digests anew."),
     r"\bmend(?:s|ed|ing)?\b": ("fix", "Mend the rows first."),
