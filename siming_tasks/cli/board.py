@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import say, show_problems
+from siming_tasks.cli.terminal import plural, say, show_problems
 from siming_tasks.common.errors import DataError, OptionsError, field_message
 from siming_tasks.common.input_kinds import kind_of
 from siming_tasks.common.sanitize import alike
@@ -134,5 +134,5 @@ def build(folder: Path, options: Options, labels: Path | None, out: Path, new_le
     taken = Counter(entry.sender for entry in entries)
     counts = ", ".join(f"{sender} {taken[sender]} of {number}" for sender, number in sorted(sent.items()) if sender)
     say(f"Submissions accepted: {counts or 'none'}.")
-    say(f"{out / 'index.html'}: {len(entries)} submissions.")
+    say(f"{out / 'index.html'}: {plural(len(entries), 'submission')}.")
     return 1 if refused else 0

@@ -232,7 +232,7 @@ def test_an_inbox_without_its_ledger_or_list_is_refused(dozen: Dataset, tmp_path
     build_board(inbox, dozen, tmp_path / "board", OPTIONS, new_ledger=True, **how)
     ledger = tmp_path / "inbox.ledger.jsonl"
     assert ledger.stat().st_mode & 0o077 == 0
-    with pytest.raises(DataError, match=r"there is a ledger\. Leave --new-ledger out"):
+    with pytest.raises(DataError, match=r"a ledger already exists\. Leave --new-ledger out"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, new_ledger=True, **how)
     ledger.write_text(ledger.read_text()[:-30])
     with pytest.raises(DataError, match=r"inbox\.ledger\.jsonl:1: not a line of a ledger"):
@@ -395,7 +395,7 @@ def test_submit_then_board(command: Callable[..., Any], exams: Dataset, make_run
     Path("inbox/lab/bad.zip").write_bytes(b"not a zip")
     code, said = command("build", "inbox", "--out", "board")
     assert code == 1 and "refused: bad.zip: not a readable zip archive" in said
-    assert "Submissions taken: lab 1 of 2." in said
+    assert "Submissions accepted: lab 1 of 2." in said
     for words, why in ((("submit", "--check", "none.zip"), "none.zip: no such file"),
                        (("submit", "run", "--url", "javascript:alert(1)"), "--url: "),
                        (("build", "inbox", "--out", "run"), "exists and is not a board"),
@@ -406,7 +406,7 @@ def test_submit_then_board(command: Callable[..., Any], exams: Dataset, make_run
 
 @pytest.mark.parametrize(
     ("setting", "what"),
-    [("ablation_no_video_full_score", "ablations only"), ("full_score_abstain", "another form of the reply")],
+    [("ablation_no_video_full_score", "only ablations"), ("full_score_abstain", "another form of the reply")],
 )
 def test_a_board_takes_no_other_task(command, exams, make_run, setting: str, what: str) -> None:
     run = make_run(exams, Path("run"), "rater_a", model="org/M", settings=(setting,))
