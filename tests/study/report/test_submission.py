@@ -238,7 +238,7 @@ def test_an_inbox_without_its_ledger_or_list_is_refused(dozen: Dataset, tmp_path
     with pytest.raises(DataError, match=r"inbox\.ledger\.jsonl:1: not a line of a ledger"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
     (tmp_path / "inbox.senders.txt").write_text("acme\nother, ACME\n")
-    with pytest.raises(DataError, match=r"senders\.txt:2: ACME stands in the list twice"):
+    with pytest.raises(DataError, match=r"senders\.txt:2: ACME is in the list twice"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
 
 
@@ -391,7 +391,7 @@ def test_submit_then_board(command: Callable[..., Any], exams: Dataset, make_run
     code, said = command("build", "inbox", "--out", "board")
     assert code == 1 and "allows 3 more per sender and setting" in said
     code, said = command("build", "inbox", "--out", "board", "--new-ledger")
-    assert code == 0 and "board/index.html: 1 submissions." in said
+    assert code == 0 and "board/index.html: 1 submission." in said
     Path("inbox/lab/bad.zip").write_bytes(b"not a zip")
     code, said = command("build", "inbox", "--out", "board")
     assert code == 1 and "refused: bad.zip: not a readable zip archive" in said
