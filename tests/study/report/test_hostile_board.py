@@ -114,7 +114,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     # submission.json
     "run-huge": (about(run='{"seconds": 1e999}'), "1e999 is not a finite number"),
     "run-digits": (about(run='{"seconds": ' + "9" * 5000 + "}"), "a number of 5,000 digits"),
-    "run-deep": (about(run=deep(20)), "run: Value error, nested more than 6 deep"),
+    "run-deep": (about(run=deep(20)), "run: nested more than 6 deep"),
     "run-abyss": (about(run=deep(100_000)), "is not JSON (nested too deeply)"),
     "claims": (about(claims="{}"), "claims: unknown field `claims`"),
     "half-surrogate": (about(run='{"model": "\\ud800"}'), "half of a surrogate pair"),
@@ -130,14 +130,15 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     # predictions
     "media-list": (line(media={"mode": ["frames"]}), "predictions.jsonl:1: media"),
     "media-huge": (raw(FULL + '"scores": {}, "media": {"fps": 1e999}}'), "1e999 is not a finite number"),
-    "media-many": (line(media={f"k{n}": n for n in range(1000)}), "`media` holds 1,000 facts; at most 40"),
+    "media-many": (line(media={f"k{n}": n for n in range(1000)}), "`media` has 1,000 facts; at most 40"),
     "missing-number": (line(missing={"cpr_01": 5}), "predictions.jsonl:1: missing.cpr_01"),
     "unknown-video": (data(FULL.replace("sim001", "x").encode() + b'"scores": {}}\n'), "no line is a prediction"),
-    "nothing": (data(b""), "no line is a prediction"),
+    "nothing": (data(b""), "the file is empty; it has no predictions"),
     "blank-lines": (data(b"\n" * 2_000), "2,001 lines; siming-demo asks"),
-    "twice": (data((FULL + '"scores": {}}\n').encode() * 2), "stands in predictions.jsonl:1 already"),
+    "twice": (data((FULL + '"scores": {}}\n').encode() * 2), "is already in predictions.jsonl:1"),
     "a-reply": (raw(FULL + '"response": "{}"}'), "key 'response'; a submission contains answers"),
-    "asked-otherwise": (raw(FULL + '"scores": {}, "asking": "reasoned"}'), "asked otherwise (reasoned), which is no"),
+    "asked-otherwise": (raw(FULL + '"scores": {}, "asking": "reasoned"}'), "asked in another way (reasoned), "
+                                                                           "which is not"),
     "long-line": (line(prompt="x" * 30_000), "at most 20,000 are read"),
     "many-steps": (line(scores={f"s{n}": 1 for n in range(500)}), "more than one short answer for each of 33 steps"),
     "nested-answer": (line(scores={"cpr_01": {"score": 1}}), "more than one short answer"),
