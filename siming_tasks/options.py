@@ -207,7 +207,7 @@ class Options:
         "tested", "", "asking", "`any`: run although these tasks were not tested with this version of lmms-eval"
     )
     prices: str = _option(
-        "", "FILE", "place", "price table (YAML) of what models cost per million tokens", "costs are not reported"
+        "", "FILE", "place", "price table (YAML): prices of models per million tokens", "costs are not reported"
     )
     limit_cost: float = _option(
         0.0, "MONEY", "asking",

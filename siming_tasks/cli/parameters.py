@@ -123,7 +123,7 @@ ALLOW = click.option(
     help="compare runs although they differ in this; may be repeated",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="print one JSON object")
-PORT = click.option("--port", type=click.IntRange(0, 65535), default=0, help="port of the page (default: a free one)")
+PORT = click.option("--port", type=click.IntRange(0, 65535), default=0, help="port of the page; 0 takes a free one")
 NO_BROWSER = click.option("--no-browser", is_flag=True, help="print the address without opening a browser")
 
 

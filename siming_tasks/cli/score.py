@@ -36,7 +36,7 @@ _ONLY = {"pass_mark": "diagnosis", "tasks": "missing", "allow": "scores", "price
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS, "prices")
 @cli.LABELS
 @click.option(
-    "--show", type=click.Choice(["scores", "diagnosis", "card", "missing"]), default="scores", help="what is printed"
+    "--show", type=click.Choice(["scores", "diagnosis", "card", "missing"]), default="scores", help="what to print"
 )
 @click.option("--pass-mark", type=cli.SHARE, default=0.8, help="with --show diagnosis: share of points needed to pass")
 @click.option(

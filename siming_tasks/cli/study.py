@@ -50,7 +50,7 @@ def raters(dir: str | None, options: Options, labels: Path | None, pair: tuple[s
 @cli.LABELS
 @click.option("--videos", type=click.IntRange(5), default=200, help="number of videos in the planned data set")
 @click.option("--pilot", nargs=2, metavar="A B", help="two runs of a pilot whose difference is planned for")
-@click.option("--metric", type=click.Choice(["qwk", "mcc"]), default="qwk", help="without --pilot")
+@click.option("--metric", type=click.Choice(["qwk", "mcc"]), default="qwk", help="without --pilot: the metric")
 @click.option("--prevalence", type=cli.PROPORTION, default=0.186, help="without --pilot: share of wrong steps")
 @click.option("--agreement", type=cli.PROPORTION, default=0.5, help="without --pilot: agreement of the better judge")
 @click.option("--effect", type=cli.PROPORTION, help="a difference whose power is computed")
