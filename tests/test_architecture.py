@@ -1,4 +1,4 @@
-"""Walls of the package: who imports whom, the size of modules, libraries that stay unloaded, words of docstrings."""
+"""Walls of the package: who imports whom, the size of modules, libraries that stay unloaded."""
 
 from __future__ import annotations
 
@@ -222,12 +222,3 @@ def test_environment_variables_are_read_by_the_options_alone() -> None:
         if re.search(r"os\.environ|getenv", path.read_text(encoding="utf-8"))
     ]
     assert readers == ["options.py"]
-
-
-def test_docstrings_begin_with_what_the_thing_is_or_does() -> None:
-    question = re.compile(r"(What|Whether|How|Where|Why|Which|When|Who|Nothing|Of)\b")
-    for path in (*MODULES, *sorted((ROOT / "utils").glob("*.py"))):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                text = ast.get_docstring(node) or ""
-                assert not question.match(text), f"{path}: {text.splitlines()[0]}"

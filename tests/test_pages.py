@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from PIL import Image
 
 import siming_tasks
 from siming_tasks.benchmark.metrics.catalogue import select
@@ -101,16 +100,11 @@ def test_the_page_of_the_paper_names_each_column_and_code_that_exists() -> None:
     assert set(re.findall(r"SIMING_\w+", text)) <= {option.variable for option in OPTIONS.values()}
 
 
-def test_the_readme_is_short_says_its_limits_and_has_true_badges_and_a_true_citation() -> None:
+def test_the_readme_has_true_badges_and_a_true_citation() -> None:
     facts = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("pyproject.toml", "requirements-models.txt"))
-    assert len(README.splitlines()) <= 150 and len(README.split()) <= 900
     assert 'requires-python = ">=3.10,<3.13"' in facts and "badge/python-3.10_to_3.12-" in README
     assert "lmms-eval==0.7.3" in facts and "badge/lmms--eval-0.7.3-" in README
     assert 'license = "MIT"' in facts and "badge/license-MIT-" in README
-    assert "**Limits.**" in README.split("hero.webp")[0] and "hero.webp" in README.split("\n## ")[0]
-    hero = ROOT / "docs" / "pictures" / "hero.webp"
-    with Image.open(hero) as picture:
-        assert picture.n_frames > 20 and hero.stat().st_size < 1_000_000
     assert "SYNTHETIC" in (ROOT / "docs" / "pictures" / "verdict.svg").read_text(encoding="utf-8")
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     (paper,) = cited["references"]

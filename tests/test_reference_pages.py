@@ -125,15 +125,6 @@ def test_the_layers_of_the_page_are_those_that_imports_are_held_to() -> None:
     assert set(re.findall(r"^  ([a-z]+)/", tree, re.MULTILINE)) == there
 
 
-def test_every_term_is_explained_once_in_one_sentence_and_keys_of_records_on_their_page_alone() -> None:
-    glossary, keys = pages()["glossary"].read_text(encoding="utf-8"), {*cells("records")}
-    rows = [row for row in re.findall(r"^\| (.*?) \| (.*) \|$", glossary, re.MULTILINE) if row[0] != "term"]
-    terms = [term for names, _ in rows for term in names.split(", ")]
-    assert len(keys) > 40 and keys & {term[1:-1] for term in terms if term[0] == "`"} == set()
-    assert len(terms) > 35 and len(terms) == len(set(terms))
-    assert [meaning for _, meaning in rows if not meaning.endswith(".") or ". " in meaning] == []
-
-
 def test_every_file_that_contributors_are_told_of_exists() -> None:
     for page in ("SKILL.md", "CONTRIBUTING.md"):
         text = (ROOT / page).read_text(encoding="utf-8")

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.weekly
 
 PATCHES = sorted(UPSTREAM.glob("*.patch"))
 NAMES = [path.stem for path in PATCHES]
-PARTS = ["Summary", "In scope", "Out of scope", "Validation", "Risk / Compatibility", "Type of change"]
 
 
 Outcomes = dict[str, dict[str, str]]
@@ -68,10 +67,7 @@ def test_a_patch_applies_alone_and_has_a_test_and_a_text(patch: Path, tmp_path: 
     for name in touched:
         compile((tmp_path / name).read_text(), name, "exec")
         assert (tmp_path / name).read_bytes() != (HOST.parent / name).read_bytes()
-    text = patch.with_suffix(".md").read_text()
-    assert re.findall(r"^## (.+)$", text, flags=re.MULTILINE) == PARTS
-    summary = text.partition("## Summary")[2].partition("## In scope")[0]
-    assert len(re.findall("^- ", summary, flags=re.MULTILINE)) <= 3 and f"pytest {patch.stem}.py" in text
+    assert f"pytest {patch.stem}.py" in patch.with_suffix(".md").read_text()
 
 
 @pytest.mark.host
