@@ -55,7 +55,6 @@ def everyday_exams(out: Path, recordings: Collection[str] = ()) -> Any:
 
 
 def small(grey: NDArray[Any], width: int = WIDTH) -> NDArray[Any]:
-    """A picture at fewer pixels across."""
     size = width, max(1, round(grey.shape[0] * width / grey.shape[1]))
     return np.asarray(cv2.resize(grey, size, interpolation=cv2.INTER_AREA))
 
@@ -83,7 +82,6 @@ def foreign(path: Path, stream: int | None = None) -> Seen:
 
 
 def psnr(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
-    """Peak signal-to-noise ratio in dB."""
     error = float(((first.astype(float) - second) ** 2).mean())
     return 99.0 if error == 0 else 10 * float(np.log10(255**2 / error))
 

@@ -56,12 +56,10 @@ class Run:
         return json.loads(text)
 
     def task(self, name: str) -> dict[str, Any]:
-        """The metrics of one task, without the filter in their names."""
         row = self.results()["results"][f"siming_{name}"]
         return {key.removesuffix(",none"): value for key, value in row.items()}
 
     def samples(self, name: str) -> list[dict[str, Any]]:
-        """The logged samples of one task."""
         (file,) = self.folder.rglob(f"*_samples_siming_{name}.jsonl")
         return [json.loads(line) for line in file.read_text().splitlines()]
 
@@ -133,7 +131,6 @@ def environment(**env: str) -> dict[str, str]:
 
 
 def torchrun_module() -> str:
-    """The file of torchrun's command."""
     spec = importlib.util.find_spec("torch")
     assert spec is not None and spec.origin is not None
     return str(Path(spec.origin).parent / "distributed" / "run.py")

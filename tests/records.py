@@ -41,13 +41,11 @@ def number_of(result: Mapping[str, Any], metric: str, table: str = ANSWERED, row
 
 
 def distinct(records: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """``distinct_records`` of JSON objects."""
     found, conflicts = distinct_records(map(Record.from_json, records))
     return [record.to_json() for record in found], conflicts
 
 
 def write_predictions(records: Iterable[Record | Mapping[str, Any]], path: Path) -> Path:
-    """Write records, or their JSON objects, as a prediction file."""
     known = (record if isinstance(record, Record) else Record.from_json(record) for record in records)
     return read_predictions.write_predictions(known, path)
 
@@ -72,7 +70,6 @@ def write_rater(dataset: Dataset, path: Path, rater: str | None, settings: Seque
 
 
 def write_labels(videos: Iterable[Video], path: Path, raters: Sequence[str]) -> Path:
-    """The long table of labels that videos have."""
     with path.open("w", newline="") as stream:
         sheet = csv.writer(stream)
         sheet.writerow(["video_id", "step_id", "start", "end", "rater", "points"])

@@ -92,7 +92,6 @@ def unanswered(log: Path, rows: Iterable[int], status: str = "request_failed") -
 
 @pytest.fixture(scope="session")
 def exams(short_demo: Path) -> Dataset:
-    """Four short synthetic exams."""
     return open_dataset(short_demo)
 
 

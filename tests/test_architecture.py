@@ -109,7 +109,6 @@ def breaches_of_the_wall(package: Path) -> list[str]:
 
 
 def users_of_tools(package: Path) -> set[str]:
-    """Rooms beside `tools` itself that import from it."""
     return {line.folder for line in read_imports(package) if line.target == "tools" and line.folder != "tools"}
 
 
@@ -124,7 +123,6 @@ def circle_of_modules(package: Path) -> list[str]:
 
 
 def circle_of_folders(package: Path) -> list[str]:
-    """Folders that import each other, directly or through others."""
     graph: dict[str, set[str]] = {}
     for line in read_imports(package):
         if line.target not in (None, line.folder):
@@ -179,7 +177,6 @@ def test_modules_and_functions_can_be_read_at_one_sitting() -> None:
 
 
 def run(code: str) -> str:
-    """What a new Python process prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     return done.stdout.strip()
 

@@ -23,7 +23,6 @@ UNIMPORTED = {"decord": "lmms-eval's video readers import it and do not require 
 
 
 def imported(folder: str) -> set[str]:
-    """Top-level names that a folder's modules import."""
     found = set()
     for path in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -58,7 +57,6 @@ def test_what_the_package_imports_is_what_it_declares() -> None:
 
 
 def bounds_of(name: str, wanted: Requirement) -> set[tuple[str, str]]:
-    """A requirement's name and what keeps newer versions out."""
     return {(name, str(one)) for one in wanted.specifier if one.operator not in (">=", ">")}
 
 

@@ -6,11 +6,9 @@ import json
 import re
 import subprocess
 import sys
-from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 from siming_tasks import open_dataset
 from tests.records import write_labels, write_rater
@@ -83,10 +81,3 @@ def test_the_commands_run_where_the_framework_cannot_be_imported(short_demo: Pat
     assert imported == []
     for (line, piece), (code, printed) in zip(COMMANDS.items(), found, strict=True):
         assert code == (2 if "baseline" in line else 0) and piece in printed, (line, printed[-3000:])
-
-
-def test_both_files_together_are_what_the_package_requires() -> None:
-    files = ("requirements-light.txt", "requirements-models.txt")
-    lines = [line for name in files for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
-    wanted = {str(Requirement(line.partition("  #")[0])) for line in lines if line and line[0] != "#"}
-    assert wanted == {line for line in requires("siming-tasks") or () if "extra ==" not in line}

@@ -15,19 +15,16 @@ __all__ = ["commands_in", "example", "find_words", "flags", "inline_commands", "
 
 
 def find_words(arguments: list[str]) -> tuple[str, list[str]]:
-    """The command of a command line, and what follows it."""
     name = " ".join(arguments[:2])
     return (name, arguments[2:]) if name in COMMANDS else (arguments[0], arguments[1:])
 
 
 def flags(name: str) -> set[str]:
-    """The flags of a command."""
     options = [param for param in find_command(name).params if isinstance(param, click.Option)]
     return {flag for param in options for flag in param.opts} | {"--help"}
 
 
 def example(name: str) -> list[str]:
-    """Words and flags of the example that a command's help ends with."""
     (line,) = re.findall(r"^Example: siming (.*)$", find_command(name).epilog or "", re.MULTILINE)
     assert line.startswith(name)
     return shlex.split(line)[len(name.split()) :]

@@ -21,14 +21,6 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     return code, capsys.readouterr().out
 
 
-def test_the_demo_has_no_finding(short_demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out = printed(capsys, str(short_demo))
-    assert code == 0 and len(out.splitlines()) == 3 and "\n13 of the 33 steps need sound (" in out
-    assert "0 errors, 0 warnings. Not checked: " in out
-    found = json.loads(printed(capsys, "--json", str(short_demo))[1])
-    assert found["warnings"] == found["errors"] == []
-
-
 def test_what_repeats_is_folded_and_nothing_is_lost(
     short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -89,7 +89,6 @@ IN_TURN = (
 
 @pytest.fixture(scope="module")
 def given() -> Iterator[Path]:
-    """A small data set, a run, an archive and sheets."""
     root = Path(tempfile.mkdtemp(prefix="siming-outputs-"))
     root.chmod(0o755)
     data = open_dataset(make_folder(root / "tiny", videos=3))
@@ -114,7 +113,6 @@ def given() -> Iterator[Path]:
 
 
 def look(at: Path) -> dict[str, tuple[int, bytes | str]]:
-    """Everything below a folder: its kind, and its content or where it leads to."""
     seen: dict[str, tuple[int, bytes | str]] = {}
     for path in sorted(at.rglob("*")):
         mode = path.lstat().st_mode

@@ -16,7 +16,6 @@ from tests.cli.command_lines import commands_in, example, parse
 
 
 def wrong_texts(param: click.Option) -> list[str]:
-    """Values that a flag refuses, by its kind."""
     kind = param.type
     if isinstance(param, OptionFlag):
         option = OPTIONS[str(param.name)]

@@ -81,7 +81,6 @@ def write_video(
 
 
 def turn(path: Path) -> None:
-    """Give an .mp4 a display matrix of 90 degrees, by hand: PyAV cannot write one."""
     data = bytearray(path.read_bytes())
     upright = np.array([0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000], ">i4").tobytes()
     turned = np.array([0, 0x10000, 0, -0x10000, 0, 0, 0, 0, 0x40000000], ">i4").tobytes()
@@ -122,12 +121,10 @@ def _good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(_good: Path, tmp_path: Path) -> Path:
-    """A private copy of the good folder."""
     return Path(shutil.copytree(_good, tmp_path / "tiny"))
 
 
 def state(folder: Path, **facts: Any) -> None:
-    """Write keys into ``dataset.yaml``."""
     path = folder / "dataset.yaml"
     path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **facts}))
 

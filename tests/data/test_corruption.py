@@ -38,38 +38,30 @@ def rows(how: Callable[[Rows], Any], *, stated: bool = False) -> Spoil:
 
 
 def step(index: int = 0, **changes: Any) -> Spoil:
-    """Change keys of a step of the first video."""
     return rows(lambda content: content[0]["steps"][index].update(changes))
 
 
 def row(**changes: Any) -> Spoil:
-    """Change keys of the first video."""
     return rows(lambda content: content[0].update(changes))
 
 
 def each(key: str, *values: str, **more: str) -> Spoil:
-    """Give a key of the three videos these values."""
     return rows(lambda content: [one.update({key: value}, **more) for one, value in zip(content, values, strict=True)])
 
 
 def line(text: bytes) -> Spoil:
-    """Put a raw line in front of ``videos.jsonl``."""
     return lambda root: (root / "videos.jsonl").write_bytes(text + b"\n" + (root / "videos.jsonl").read_bytes())
 
 
 def text(name: str, content: bytes) -> Spoil:
-    """Replace a file."""
     return lambda root: (root / name).write_bytes(content)
 
 
 def gone(name: str) -> Spoil:
-    """Remove a file."""
     return lambda root: (root / name).unlink()
 
 
 def edited(name: str, how: Callable[[dict[str, Any]], Any]) -> Spoil:
-    """Change the content of a YAML file."""
-
     def spoil(root: Path) -> None:
         content = yaml.safe_load((root / name).read_text())
         how(content)
@@ -79,12 +71,10 @@ def edited(name: str, how: Callable[[dict[str, Any]], Any]) -> Spoil:
 
 
 def info(**changes: Any) -> Spoil:
-    """Change keys of ``dataset.yaml``."""
     return lambda root: state(root, **changes)
 
 
 def media(**how: Any) -> Spoil:
-    """Replace the first video."""
     return lambda root: write_video(root / "media/v001.mp4", seed=9, **how)
 
 
@@ -99,8 +89,6 @@ def flip(root: Path) -> None:
 
 
 def link(target: str, name: str = "media/v001.mp4") -> Spoil:
-    """Put a symbolic link in place of a file."""
-
     def spoil(root: Path) -> None:
         (root / name).unlink(missing_ok=True)
         os.symlink(target, root / name)
@@ -109,12 +97,10 @@ def link(target: str, name: str = "media/v001.mp4") -> Spoil:
 
 
 def copied(root: Path) -> None:
-    """The third video is the first one."""
     shutil.copyfile(root / "media/v001.mp4", root / "media/v003.mp4")
 
 
 def matroska(root: Path) -> None:
-    """Another container under the name of an .mp4."""
     path = root / "media/v001.mp4"
     moved = path.with_suffix(".tmp.mp4")
     with av.open(str(path)) as source, av.open(str(moved), "w", format="matroska") as target:
@@ -135,13 +121,11 @@ def hollow(root: Path) -> None:
 
 
 def webm(root: Path) -> None:
-    """A file with another ending."""
     (root / "media/v001.mp4").rename(root / "media/v001.webm")
     row(media="media/v001.webm")(root)
 
 
 def blank(root: Path) -> None:
-    """A recording of nothing."""
     with av.open(str(root / "media/v001.mp4"), "w") as out:
         stream = out.add_stream("libx264", rate=10)
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
@@ -151,7 +135,6 @@ def blank(root: Path) -> None:
 
 
 def all_correct(content: Rows) -> None:
-    """Full points for everything."""
     for one in (one for row in content for one in row["steps"]):
         one["score"]["consensus"] = {"cpr_03": 5, "aed_01": 3}.get(one["step_id"], 2)
 
@@ -304,12 +287,6 @@ def test_megabytes_of_nothing_cost_nothing(folder: Path, content: str, code: str
     problems = check_dataset(folder).problems
     assert time.process_time() - before < 5
     assert len(problems) == count and code in {problem.code for problem in problems}
-
-
-@pytest.mark.parametrize("make", [lambda path: None, lambda path: path.write_text("x")])
-def test_check_refuses_what_is_no_folder(tmp_path: Path, make: Callable[[Path], Any]) -> None:
-    make(tmp_path / "x")
-    assert check_dataset(tmp_path / "x").errors
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def paths(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in a JSON value."""
     found = [place]
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:

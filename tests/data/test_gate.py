@@ -117,7 +117,6 @@ CLIENTS: dict[str, Callable[[str], Any]] = {
 
 
 def told(error: BaseException | None) -> str:
-    """All that an error says, with its causes."""
     return "" if error is None else f"{error} | {told(error.__cause__ or error.__context__)}"
 
 

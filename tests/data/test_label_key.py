@@ -30,7 +30,6 @@ def public(key: Path) -> Dataset:
 
 
 def refused(public: Dataset, key: Path) -> list[str]:
-    """What is said, a line per finding; each names the file."""
     with pytest.raises(DataError) as caught:
         with_labels(public, key)
     said = str(caught.value).splitlines()

@@ -30,7 +30,6 @@ def with_manikin(folder: Path, edit: Edit) -> Path:
 
 
 def pairs(dataset: Dataset, names: list[str] | None = None) -> list[str]:
-    """The pairs of raters whose agreement is shown."""
     return rater_rows(dataset, None, names).of("inter-physician agreement", metric="qwk").names("row")[:-1]
 
 
@@ -97,7 +96,6 @@ def test_the_label_file_says_who_is_an_instrument(with_manikin: Path, tmp_path: 
 
 
 def codes(folder: Path) -> dict[str, str]:
-    """By code, the first finding about the labels."""
     found: dict[str, str] = {}
     for problem in label_problems(open_dataset(folder)):
         found.setdefault(problem.code, problem.what)

@@ -75,16 +75,6 @@ def test_the_prediction_lines_of_the_docs_are_read(folder: Path, tmp_path: Path)
     assert all(record["answers"] for records in found.records.values() for record in records)
 
 
-@pytest.mark.parametrize("data", ["/no/such/folder", "a/b/c"])
-def test_a_name_that_is_neither_folder_nor_repository_is_refused(data: str) -> None:
-    with pytest.raises(DataError) as caught:
-        resolve_dataset(Options(data=data))
-    assert str(caught.value) == (
-        f"SIMING_DATA={data!r}: no such folder, and not a Hugging Face dataset (org/name[@revision]). Give "
-        "a folder with dataset.yaml; `siming data demo exams` makes one."
-    )
-
-
 RACE = """
 import sys
 from pathlib import Path

@@ -28,7 +28,6 @@ def swap(root: Path) -> None:
 
 
 def relabel(root: Path) -> None:
-    """Correct one label by hand."""
     text = (root / "videos.jsonl").read_text()
     changed = text.replace('"consensus": 2', '"consensus": 0', 1)
     assert changed != text
@@ -37,7 +36,6 @@ def relabel(root: Path) -> None:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the files that are read whole, in order."""
     seen: list[str] = []
 
     def counted(path: Path) -> str:
@@ -49,7 +47,6 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a new process knows: nothing but the cache."""
     monkeypatch.setattr(files, "_read_here", {})
 
 

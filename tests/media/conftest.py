@@ -91,7 +91,6 @@ MATRICES_OF_PHONES = {
 
 
 def turned(path: Path, target: Path, matrix: tuple[int, int, int, int]) -> Path:
-    """Set the display matrix of an .mp4, in its track header."""
     a, b, c, d = (65536 * value for value in matrix)
     data = bytearray(path.read_bytes())
     at = data.index(b"tkhd") + 4 + 40
@@ -162,7 +161,6 @@ def by_hand(frame: av.VideoFrame) -> np.ndarray:
 
 
 def shown(path: Path) -> list[np.ndarray]:
-    """Every frame of a linear decode, as :func:`by_hand` shows it."""
     with av.open(str(path)) as container:
         return [by_hand(frame) for frame in container.decode(video=0)]
 
@@ -238,5 +236,4 @@ SHAPES: dict[str, Any] = {
 
 @pytest.fixture(scope="session")
 def videos(tmp_path_factory: pytest.TempPathFactory) -> Videos:
-    """Tiny videos of every shape."""
     return Videos(tmp_path_factory.mktemp("videos"))

@@ -55,7 +55,6 @@ def as_nobody(folder: Path) -> Iterator[None]:
 
 @pytest.fixture
 def public() -> Iterator[Path]:
-    """A folder whose parents everybody may enter."""
     folder = Path(tempfile.mkdtemp(prefix="siming-test-"))
     folder.chmod(0o755)
     yield folder

@@ -83,7 +83,7 @@ def test_what_is_no_video_file_is_refused_without_waiting(tmp_path: Path) -> Non
     assert refusal(tmp_path / "still.mp4").startswith("unsupported (a playlist")
 
 
-def test_no_other_module_opens_a_video_to_read_it() -> None:
+def test_no_other_module_opens_a_video_to_read_it_or_looks_for_its_second_0() -> None:
     """Calls of ``av.open`` are for writing, but for the one in ``container.py``; no other library's reader is used."""
     root = Path(siming_tasks.__file__).parent
     texts = {path.relative_to(root).as_posix(): path.read_text() for path in root.rglob("*.py")}
@@ -92,6 +92,7 @@ def test_no_other_module_opens_a_video_to_read_it() -> None:
     readers = re.compile(r"\.(?:VideoCapture|VideoReader|read_video|VideoDecoder)\b")
     # that module listens to the readers of other people's classes and opens nothing
     assert [name for name, text in texts.items() if readers.search(text)] == ["plugin/response_cache/dispatch.py"]
+    assert [name for name, text in texts.items() if ".start_time" in text] == ["media/timeline.py"]
 
 
 # Streams ---------------------------------------------------------------------------------------------------------

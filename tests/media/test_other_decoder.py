@@ -19,18 +19,8 @@ def test_all_of_media_holds_with_the_next_decoder(tmp_path: Path) -> None:
     folder = os.environ.get("SIMING_NEXT_AV")
     if not folder:
         folder = str(tmp_path / "av")
-        pip = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--target",
-            folder,
-            "--no-deps",
-            "--only-binary=:all:",
-            NEXT,
-        ]
+        words = "-m pip install -q --no-deps --only-binary=:all: --target"
+        pip = [sys.executable, *words.split(), folder, NEXT]
         if subprocess.run(pip, check=False).returncode:
             pytest.skip(f"{NEXT} cannot be installed here")
     environment = {**os.environ, "PYTHONPATH": folder}

@@ -30,7 +30,6 @@ FORMATS = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "nv12", "yuv
 
 
 def stored(fmt: str, values: list[np.ndarray], *, matrix: int, range_: int) -> av.VideoFrame:
-    """A frame that holds these numbers, tagged."""
     frame = av.VideoFrame(values[0].shape[1], values[0].shape[0], fmt)
     frame.colorspace, frame.color_range = matrix, range_
     if len(frame.planes) == 2:

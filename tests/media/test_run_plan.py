@@ -52,7 +52,6 @@ FOUR = rubric_of(
 
 
 def exam(seconds: float, spans: dict[str, tuple[float, float] | None], fps: float = 25.0) -> ExamFacts:
-    """A video of 640 x 480."""
     steps = tuple(StepLabel(name, *(span or (None, None))) for name, span in spans.items())
     return ExamFacts(Video("v", "v.mp4", seconds, steps), Timeline.even(round(seconds * fps), fps), 640, 480)
 

@@ -117,7 +117,6 @@ def parts_of(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def generated(content: str) -> tuple[int, dict[str, Any]]:
-    """A reply as Google's service gives it."""
     candidate = {"content": {"role": "model", "parts": [{"text": content}]}, "finishReason": "STOP"}
     return 200, {
         "candidates": [candidate],

@@ -37,8 +37,6 @@ def digit(picture: bytes) -> int:
 
 
 def replies(server: Server, hears: bool, sees: bool) -> Callable[..., Any]:
-    """Replies of a model that uses what its server leaves in."""
-
     def answer(images: tuple[str, ...], text: str, number: int) -> Any:
         got = server.options[number]
         if "tones" in text:

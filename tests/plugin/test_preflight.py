@@ -94,13 +94,6 @@ def test_a_video_file_is_allowed_where_it_is_handed_on_unconverted() -> None:
 
 
 @pytest.mark.host
-def test_the_command_refuses_with_one_message_and_exit_code_1(host: Callable[..., Any], short_demo: Path) -> None:
-    run = host("--model", "fuyu", "--tasks", "siming_clip_score", "--limit", "1", data=short_demo)
-    assert run.code == 1 and "Traceback" not in run.output and not list(run.folder.rglob("*.json"))
-    assert "siming-tasks: --model fuyu cannot judge here: it uses one picture per question" in run.output
-
-
-@pytest.mark.host
 def test_replies_of_predict_only_can_be_scored(
     host: Callable[..., Any], short_demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

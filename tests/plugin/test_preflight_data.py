@@ -46,6 +46,13 @@ def not_applicable(rows: list[dict[str, Any]]) -> None:
         (no_spans, ["siming_clip_error", "mme"], "", "nothing to ask in siming_clip_error:"),
         (not_applicable, ["siming_full"], "", "siming_full_error: no step of any video is applicable"),
         (None, ["siming_full"], "1/1000", "1000 shards of the .* requests of siming_full_score: some would be empty"),
+        (None, ["siming_egooops"], "", "siming_egooops asks about the set egooops, and SIMING_DATA="),
+        (
+            None,
+            ["siming_egooops", "siming_egoems"],
+            "",
+            r"--tasks of several sets \(egoems, egooops\): a run covers one",
+        ),
     ],
 )
 def test_tasks_without_documents_are_refused(
@@ -59,6 +66,11 @@ def test_tasks_without_documents_are_refused(
     with pytest.raises(SimingError, match=words) as caught:
         plan(Options.from_env(), tasks)
     assert "\n" not in str(caught.value)
+
+
+def test_a_group_of_a_public_set_without_videos_names_the_variable() -> None:
+    with pytest.raises(SimingError, match="Set EGOOOPS_VIDEO_DIR to their folder"):
+        plan(Options(), ["siming_egooops"])
 
 
 @pytest.mark.host

@@ -25,7 +25,6 @@ PLAIN = (*CLIPS, "ablation_no_video_full_score")  # a schema of 33 steps takes t
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """A service of the model on loopback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         number = free.getsockname()[1]

@@ -31,7 +31,6 @@ LIMIT = 5
 
 
 def samples_of(sound: tuple[str, bytes]) -> np.ndarray:
-    """Samples of a sound as it arrived."""
     kind, data = sound
     assert kind.startswith("audio/wav#")
     with wave.open(io.BytesIO(data)) as file:

@@ -16,7 +16,6 @@ from typing import Any
 
 
 def connect(path: str, job: dict[str, Any], files: tuple[int, int, int] = (0, 1, 2)) -> socket.socket:
-    """Send a job, with standard input, output and error for it."""
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
     text = json.dumps(job).encode()

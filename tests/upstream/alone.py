@@ -10,7 +10,6 @@ OF_ANY: property = Distribution.entry_points  # type: ignore[assignment]
 
 
 def of_others(distribution: Distribution) -> EntryPoints:
-    """The entry points of a package, none if it is ours."""
     entries: EntryPoints = OF_ANY.__get__(distribution)
     return EntryPoints(point for point in entries if not point.value.startswith("siming_tasks"))
 

@@ -28,7 +28,6 @@ def copied(folder: Path) -> Path:
 
 
 def apply(patch: Path, folder: Path, *options: str) -> None:
-    """Apply a patch to the copy in that folder."""
     outside = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}  # not as part of a repository around it
     command = ["git", "apply", *options, str(patch)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=outside)

@@ -13,5 +13,4 @@ Messages = list[dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def watcher() -> Watcher:
-    """Loaded once."""
     return Watcher("cpu")

@@ -67,7 +67,6 @@ def other_demo(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def docs(name: str) -> list[Doc]:
-    """The documents of a task, as plain dictionaries."""
     return [dict(row) for row in getattr(hooks, f"docs_{name}")(None)]
 
 
@@ -80,13 +79,11 @@ _ASKED: dict[str, AskedRequest] = {}
 
 
 def build(hook: Callable[..., Any], doc: Doc, table: Any = None) -> Any:
-    """What a hook builds of a document while it is asked."""
     asked = _ASKED[doc["id"]] = AskedRequest(current_run(), doc["id"], [])
     return asked.build(hook, doc, table)
 
 
 def record(doc: Doc, text: str = "") -> dict[str, Any]:
-    """Record of a reply to a document with what was last built of it."""
     media = _ASKED[doc["id"]].media() if doc["id"] in _ASKED else NOT_KNOWN
     reply = Reply.of(text, media, None, current_run().parse(doc, text))
     found: dict[str, Any] = hooks.process_results(doc, [reply])["siming_stderr"]
@@ -102,7 +99,6 @@ def asked_steps(doc: Doc, dataset: Dataset) -> list[RubricStep]:
 
 
 def reply(doc: Doc, kind: str = "oracle") -> str:
-    """Reply of a reference judge to a document."""
     dataset = current_run().dataset
     ask = _judge(dataset.digest, kind)
     answer, steps = TASKS[doc["setting"]].answer, asked_steps(doc, dataset)

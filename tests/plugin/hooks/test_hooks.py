@@ -26,7 +26,6 @@ FRAMES = {"media": "frames"}
 
 
 def media_of(doc: Doc) -> dict[str, Any]:
-    """The media field of a record, after frames were asked for."""
     build(hooks.doc_to_visual, doc, FRAMES)
     return dict(record(doc)["media"])
 

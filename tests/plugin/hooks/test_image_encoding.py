@@ -47,13 +47,11 @@ def stored(doc: dict[str, str]) -> list[tuple[str, bytes]]:
 
 
 def sent_by_chat(messages: list[dict[str, Any]]) -> list[tuple[str, bytes]]:
-    """Media type and bytes of each image of an OpenAI message."""
     urls = [part["image_url"]["url"] for part in messages[0]["content"] if part["type"] == "image_url"]
     return [(url[5 : url.index(";")], base64.b64decode(url.split(",", 1)[1])) for url in urls]
 
 
 def of_others() -> tuple[Image.Image, Any]:
-    """An image that is not ours, and a message with it."""
     from lmms_eval.protocol import ChatMessages
 
     image = Image.effect_noise((64, 48), 60).convert("RGB")

@@ -83,8 +83,6 @@ def ask(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
-    """The replies that lie in the folder of ``ask``."""
-
     def read() -> list[dict[str, Any]]:
         lines = [line for path in (tmp_path / "kept").rglob("*.jsonl") for line in path.read_text().splitlines()]
         return [entry for entry in map(json.loads, lines) if "attempt" not in entry]

@@ -9,5 +9,4 @@ from siming_tasks.plugin.response_cache.key import KeyedRequest
 
 
 def keyed(instance: Any, key: str = "", schema: Any = None) -> KeyedRequest:
-    """Request with a key and perhaps a schema."""
     return KeyedRequest(instance, {}, AskedRequest(cast("Any", None), key, []), schema=schema)

@@ -35,8 +35,6 @@ def points(images: tuple[str, ...], text: str, *_: Any) -> Any:
 
 
 class Runs:
-    """Runs of one command against a server that counts."""
-
     def __init__(self, host: Callable[..., Any], serve: Callable[..., Server], data: Path, folder: Path) -> None:
         self.host, self.data, self.replies = host, data, folder / "kept"
         self.answer: Callable[..., Any] = points
@@ -106,7 +104,7 @@ def test_an_interrupted_run_keeps_its_replies(runs: Runs, kept: Callable[[], Any
         if number == 7:
             os.kill(warm.pid, signal.SIGINT)
         if number >= 7:  # slower than any machine is to interrupt
-            time.sleep(10)
+            time.sleep(3)
         return points(images, text)
 
     runs.answer = interrupting

@@ -25,7 +25,6 @@ CLASSES = ("async_openai", "openai")
 
 
 def said(content: Any, *, used: Any = USED, top: Any = None, message: Any = None, **choice: Any) -> tuple[int, Any]:
-    """A completion of 7 tokens in and 11 out."""
     status, body = completion(content, **choice)
     body["choices"][0]["message"] |= message or {}
     return status, {**body, **(top or {}), "usage": used}

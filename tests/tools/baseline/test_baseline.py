@@ -67,7 +67,6 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def mine(short_demo: Path, options: Options, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a baseline of the short exams, which is only read."""
     out = tmp_path_factory.mktemp("mine") / "mine.jsonl"
     found = made(open_dataset(short_demo), options, out)
     assert (found.folds, found.clusters, found.unlearned, found.unreadable) == (4, 4, 0, ())
@@ -121,7 +120,6 @@ def test_it_is_a_prediction_file_of_its_own_kind(short_demo: Path, mine: Path) -
 
 
 def turned(dataset: Dataset, names: Sequence[str]) -> Dataset:
-    """The same exams, every label of some of them turned round."""
     tops = {step.id: step.max_score for step in dataset.rubric.steps}
     videos = [
         replace(v, steps=tuple(replace(s, scores={"consensus": tops[s.step_id] - (s.consensus or 0)}) for s in v.steps))

@@ -22,7 +22,6 @@ NAMES = ("Zhang San 2024-03-01", "李四", "exam 003")
 
 @pytest.fixture
 def footage() -> Path:
-    """The folder of real recordings; without it the test is skipped."""
     if not FOOTAGE.is_dir():
         pytest.skip("the recordings are not there")
     return FOOTAGE
@@ -62,14 +61,12 @@ def given(_hospital: Path, tmp_path: Path) -> dict[str, Path]:
 
 
 def edit(given: dict[str, Path], old: str, new: str, count: int = -1) -> None:
-    """Change the text of the table of labels."""
     text = given["labels"].read_text(encoding="utf-8-sig")
     assert old in text
     given["labels"].write_text(text.replace(old, new, count), encoding="utf-8-sig")
 
 
 def with_other_sound(source: Path, target: Path, change: Callable[[int, Any], Any]) -> Path:
-    """A copy whose packets of sound, by their number, are changed."""
     with av.open(str(source)) as old, av.open(str(target), "w") as new:
         streams = {stream: new.add_stream_from_template(stream) for stream in old.streams.get(video=0, audio=0)}
         number = -1

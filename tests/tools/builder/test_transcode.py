@@ -34,14 +34,12 @@ def pictures(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
 
 
 def checked(path: Path) -> list[Problem]:
-    """What `siming data check` says about the file."""
     duration = read_timeline(path).duration
     video = Video("v", "v.mp4", duration, (StepLabel("s", 0.0, duration),))
     return list(inspect(path, video, 1).problems)
 
 
 def close(first: NDArray[np.float32], second: NDArray[np.float32], decibels: float = 30) -> None:
-    """Peak signal-to-noise ratio of every picture."""
     error = ((first - second) ** 2).mean(axis=(1, 2))
     assert (10 * np.log10(255**2 / np.maximum(error, 1e-9))).min() > decibels
 
@@ -183,7 +181,6 @@ def test_damaged_sound_is_counted_and_silent(tmp_path: Path) -> None:
 
 
 def numbers(path: Path) -> list[int]:
-    """The number that every picture of a video of ``tests/media/conftest.py`` carries."""
     with av.open(str(path)) as container:
         return [number(frame.to_ndarray(format="rgb24")) for frame in container.decode(video=0)]
 

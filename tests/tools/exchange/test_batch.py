@@ -65,7 +65,6 @@ def run_batch(asked: list[dict[str, Any]], out: Path, answer: Callable[..., tupl
 
 
 def content(line: dict[str, Any], kind: str) -> list[Any]:
-    """The parts of one kind of a line's message."""
     return [part[kind] for part in line["body"]["messages"][0]["content"] if part["type"] == kind]
 
 

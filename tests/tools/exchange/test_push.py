@@ -78,7 +78,6 @@ class Taking(Handler):
         return self.json({"error": path}, 404)
 
     def take(self, lines: list[dict[str, Any]]) -> None:
-        """Write the content of a commit into the hub's folder."""
         for line in lines:
             kind, value = line["key"], line["value"]
             self.server.sent.append((kind, value.get("path") or value.get("summary")))
@@ -156,7 +155,6 @@ def test_a_folder_with_labels_sends_nothing(hub: Writable, folder: Path, tmp_pat
 
 
 def in_first_row(root: Path, **facts: Any) -> None:
-    """Write more into the first step of the first row of ``videos.jsonl``."""
     first, *rest = (root / "videos.jsonl").read_text().splitlines(keepends=True)
     row = json.loads(first)
     row["steps"][0].update(facts)

@@ -15,7 +15,6 @@ from siming_tasks.tools.simulator.video import SHORT, perform
 
 
 def power(samples: np.ndarray, low: float, high: float) -> float:
-    """Mean power between two frequencies in hertz."""
     at = np.fft.rfftfreq(len(samples), 1 / RATE)
     return float((np.abs(np.fft.rfft(samples.astype(float))) ** 2)[(at > low) & (at < high)].mean())
 

@@ -86,7 +86,6 @@ class Station:
 
     @property
     def server(self) -> str:
-        """Address without the key."""
         return self.base.rpartition("/")[0]
 
     def ask(
@@ -116,7 +115,6 @@ class Station:
         return dict(json.loads(self.ask("/open", {"item": self.item(item), "id": str(uuid.uuid4())})[2]))
 
     def item(self, number: int) -> str:
-        """The name by which the page calls an item."""
         return str(json.loads(self.ask("/work")[2])["items"][number]["id"])
 
     def number(self, name: str) -> int:
@@ -125,7 +123,6 @@ class Station:
         return next(number for number in range(items) if self.open(number)["name"] == name)
 
     def kill(self) -> None:
-        """As kill -9 does it."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(20)
 
@@ -183,7 +180,6 @@ def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def begin(cache: Path) -> Iterator[Callable[..., Station]]:
-    """Starts stations, which end with the test."""
     running: list[Station] = []
 
     def one(*arguments: Any) -> Station:

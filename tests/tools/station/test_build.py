@@ -78,8 +78,6 @@ def decided(rated: EventLog, exams: Exams) -> EventLog:
 
 @pytest.fixture
 def make(rubric: Path, videos: Path, tmp_path: Path) -> Callable[..., Any]:
-    """Builds of an event log's file, or of other labels."""
-
     def build(labels: Any, name: str = "exams", *, videos: Path = videos, rubric: Path = rubric, **more: Any) -> Any:
         use = UseRatings(more.pop("spans_from", None), more.pop("finished", False))
         about = {"rubric": rubric, "labels": labels.path if isinstance(labels, EventLog) else labels, "videos": videos}

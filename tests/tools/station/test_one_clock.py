@@ -46,7 +46,6 @@ WHOLE = ("mdn_friday.mp4", "derived_coffee_vfr.mp4", "mdn_flower.webm", "intel_a
 
 
 def make_film(path: Path) -> Path:
-    """A film of 80 pictures that begin some time after the sound."""
     late, codec, heard, b_frames = LATE[path.name]
     with av.open(str(path), "w") as out:
         unit = Fraction(1, 25) if path.suffix == ".avi" else Fraction(1, 1000 if path.suffix == ".webm" else 90_000)
@@ -95,7 +94,6 @@ def sit(begin: Callable[..., Station], browser: Any, rubric: Path, tmp_path: Pat
 
 
 def exams(browser: Any, folder: Path) -> Iterator[str]:
-    """Go to every exam in turn; their names."""
     for place in range(len(list(folder.iterdir()))):
         if place:  # the first one is open
             browser.execute_script(
@@ -111,7 +109,6 @@ def exams(browser: Any, folder: Path) -> Iterator[str]:
 
 
 def seen(browser: Any) -> np.ndarray:
-    """The picture on screen, RGB."""
     raw = browser.execute_script(
         "const v = document.getElementById('video'), c = document.createElement('canvas');"
         "c.width = v.videoWidth; c.height = v.videoHeight; const x = c.getContext('2d'); x.drawImage(v, 0, 0);"
