@@ -97,7 +97,7 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     "names of steps as headings": ("video_id,rater,Scene  safety,cpr_02\nv1,a,2,1\n",
                                    [("v1", step, None, None, {"a": points})
                                     for step, points in (("cpr_01", 2.0), ("cpr_02", 1.0))]),
-    "a name of a step that is not exact": (STEP.format("Scene"), "[columns-unknown] + :1: column 3: 'Scene'"),
+    "a name of a step that is not exact": (STEP.format("Scene"), "[columns-unknown] + :1: column 3: + 'Scene'"),
     "a step by name and id": (STEP.format("Scene safety,cpr_01"), "[column-twice] + 'cpr_01'"),
     "no rater": ("video_id,cpr_01\nv1,2\n", "[columns-missing] + no column rater + consensus"),
     "long without points": ("video_id,step_id,rater\nv1,cpr_01,a\n", "[columns-missing] + no column points"),
@@ -106,9 +106,9 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     "no step": ("video_id,rater\nv1,a\n", "[columns-missing] + no column is a step"),
     "a column twice": (STEP.format("cpr_01,cpr_01"), "[column-twice] + 'cpr_01'"),
     "an index of pandas": ("," + LONG.replace("\nv1", "\n0,v1"), "[row-too-long] + :2 + have no heading"),
-    "cells under no heading": (LONG.replace("a,2", "a,2,x"), "[row-too-long] + :2 + give each column a heading"),
+    "cells under no heading": (LONG.replace("a,2", "a,2,x"), "[row-too-long] + :2 + have no heading"),
     "a decimal comma without quotes": (POINT.format("1,5"), "[row-too-long] + :2 + decimal points"),
-    **{f"heading {head}": (STEP.format(head), f"[columns-unknown] + :1: column 3: {head!r} + delete the column")
+    **{f"heading {head}": (STEP.format(head), f"[columns-unknown] + :1: column 3: + {head!r}")
        for head in ("cpr_01扣分", "cpr_01 (max 10)", "CPR_01", "remark", "consensus", "start")},
     "a heading of a step's points and a remark": ("video_id,rater,cpr_01,remark\nv1,a,9,x\n", "[score-off-scale] + 9"),
     # --- points
@@ -287,8 +287,7 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
                               "[cells-unseen] + :2: column D: '#N/A' is an error of a formula"),
     "a number as a rater": (value(1.5, "B2"), "[cells-unseen] + :2: column B: '1.5' is a number + as text"),
     "a whole number as a rater": (value(7.0, "B2"), [("v1", "cpr_01", None, None, {"7": 2.0, "b": 1.0})]),
-    "a formula without a value": (value("=1+1"), "[cells-unseen] + :2 + column C + formula without a value "
-                                                 "+ save the file"),
+    "a formula without a value": (value("=1+1"), "[cells-unseen] + :2 + column C + formula without a value"),
     "merged cells": (lambda s: s.merge_cells("A2:A3"), "[cells-merged] + :2: cells A2:A3 are merged + fill in every"),
     "a hidden row": (lambda s: setattr(s.row_dimensions[2], "hidden", True), f"{UNSEEN} is in a hidden row"),
     "a row of no height": (lambda s: setattr(s.row_dimensions[2], "height", 0.5), f"{UNSEEN} is in a hidden row"),
@@ -304,7 +303,7 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
                                 setattr(s["C2"], "fill", PatternFill("solid", fgColor="FFFF0000"))), ONE),
     "red on red": (lambda s: (setattr(s["C2"], "font", Font(color="FFFF0000")),
                               setattr(s["C2"], "fill", PatternFill("solid", fgColor="00FF0000"))), f"{UNSEEN} has the"),
-    "struck out": (lambda s: setattr(s["C2"], "font", Font(strike=True)), f"{UNSEEN} is struck out + remove the"),
+    "struck out": (lambda s: setattr(s["C2"], "font", Font(strike=True)), f"{UNSEEN} is struck out"),
     "a struck-out digit": (value(CellRichText(TextBlock(InlineFont(strike=True), "1"), "2")), "'12' has several fonts"),
 }  # fmt: skip
 

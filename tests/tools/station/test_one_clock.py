@@ -193,6 +193,7 @@ def test_the_second_of_a_picture_is_one_everywhere(browser: Any, sit: Callable[[
         assert abs(off(film, heard)) <= rounded and abs(off(built, heard)) <= rounded, film.name
 
 
+@pytest.mark.weekly
 @pytest.mark.skipif(not FOOTAGE.is_dir(), reason="the recordings are not there")
 def test_real_recordings_show_what_their_log_says(browser: Any, sit: Callable[[], Station], tmp_path: Path) -> None:
     (tmp_path / "ward").mkdir()
