@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -115,6 +116,11 @@ def test_the_keyboard_is_enough(browser, lab) -> None:
     video = lab.dataset.videos[0]
     visit(browser, lab.out / "videos" / f"{video.video_id}.html")
     wait(browser, "document.querySelector('video').readyState > 0")
+    rows = "[...document.querySelectorAll('.sheet:not([hidden]) tbody tr')].map(r => r.dataset.step)"
+    for key in (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER):  # nothing was clicked
+        browser.switch_to.active_element.send_keys(key)
+    wait(browser, "document.querySelector('.detail pre')")
+    assert run(browser, "location.hash") == f"#full_score/example-noisy-7b/{run(browser, rows)[1]}"
     browser.find_element("css selector", ".tabs button[aria-selected=true]").send_keys(Keys.ARROW_RIGHT)
     assert run(browser, "document.activeElement.dataset.setting") == "full_error"
     (cell,) = browser.find_elements("css selector", ".sheet:not([hidden]) td button[tabindex='0']")
@@ -122,9 +128,75 @@ def test_the_keyboard_is_enough(browser, lab) -> None:
     for key in (Keys.ARROW_RIGHT, Keys.ENTER):
         browser.switch_to.active_element.send_keys(key)
     wait(browser, "document.querySelector('.detail pre')")
-    second = video.applicable[1].step_id
+    second = run(browser, rows)[1]
+    wait(browser, "location.hash.startsWith('#full_error')")
     assert run(browser, "location.hash") == f"#full_error/oracle/{second}"
     wait(browser, f"Math.abs(document.querySelector('video').currentTime - {video.step(second).span[0]}) < 0.1")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_missed_error_has_the_strongest_colour_and_agreement_none(browser: Any, lab, scheme: str) -> None:
+    def ground(cell: str) -> list[float]:
+        found = run(browser, f"getComputedStyle(document.querySelector('{cell}')).backgroundColor")
+        return [float(part) for part in re.findall(r"[\d.]+", found)]
+
+    def luminance(rgb: list[float]) -> float:  # WCAG 2.2
+        parts = [part / 255 for part in rgb[:3]]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    with media(browser, scheme=scheme):
+        visit(browser, lab.out / "videos" / f"{lab.dataset.videos[0].video_id}.html")
+        failed = run(browser, "[...document.querySelectorAll('.cells tbody tr')]"
+                     ".filter(r => r.cells[1].matches('.k0, .k1, .k2'))"
+                     ".flatMap(r => [...r.cells]).filter(c => c.matches('td') && !c.querySelector('[data-d]')"
+                     " && !c.matches('.differs')).map(c => getComputedStyle(c).backgroundColor)")  # fmt: skip
+        assert failed and set(failed) == {"rgba(0, 0, 0, 0)"}, "an error that all name is no disagreement"
+        paper = luminance(ground("body"))
+        shown = [luminance(ground(f".cells td.{kind}")) for kind in ("miss", "alarm", "strict")]
+        contrasts = [(max(paper, each) + 0.05) / (min(paper, each) + 0.05) for each in shown]
+        assert contrasts == sorted(contrasts, reverse=True) and contrasts[0] > 2
+        red, green, blue, *_ = ground(".cells td.miss")
+        assert red > 2 * max(green, blue)
+        legend = "(b => b.height)(document.querySelector('.judged .legend').getBoundingClientRect())"
+        with screen(browser, 1440):
+            assert run(browser, legend) < 24, "one line"
+
+
+def test_the_row_of_a_link_is_in_view_and_not_in_the_colour_of_the_banner(browser: Any, lab) -> None:
+    page = lab.out / "models" / "example-noisy-7b.html"
+    visit(browser, page)
+    rows = run(browser, "[...document.querySelectorAll('#full_score .links tbody tr')].map(r => r.id)")
+    with screen(browser, 1440):
+        for row in (rows[0], rows[-1]):
+            visit(browser, page, f"#{row}")
+            band, line = (run(browser, f"(b => [b.top, b.bottom])(document.querySelector('{part}')"
+                              ".getBoundingClientRect())") for part in (".band", f"#{row}"))  # fmt: skip
+            assert band[1] <= line[0] and line[1] <= 900
+            colours = run(
+                browser, f"['.band', '#{row}'].map(s => getComputedStyle(document.querySelector(s)).background)"
+            )
+            assert colours[0] != colours[1] and "rgba(0, 0, 0, 0)" not in colours[1]
+
+
+@pytest.mark.parametrize("width", [390, 720, 1440])
+def test_what_is_cut_has_a_shadow_and_a_phone_shows_every_judge(
+    browser: Any, twelve: Path, pages: list[Path], width: int
+) -> None:
+    out = twelve.parent
+    with screen(browser, width):
+        for path in (twelve, out / "videos" / "index.html", next((out / "models").glob("*.html")), *pages):
+            visit(browser, path)
+            assert run(browser, "document.documentElement.scrollWidth") <= width, path
+            hidden = run(browser, "[...document.querySelectorAll('main *')].filter(e => e.checkVisibility()"
+                         " && e.scrollWidth > e.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(e).overflowX)"
+                         " && !e.matches('.tabs, .name')).map(e => getComputedStyle(e).backgroundImage)")  # fmt: skip
+            assert all("gradient" in image for image in hidden), path
+        visit(browser, out / "videos" / "index.html")
+        if width == 390:
+            ends = run(browser, "[...document.querySelectorAll('#videos tbody tr:first-child td')]"
+                       ".map(c => c.getBoundingClientRect().right)")  # fmt: skip
+            assert len(ends) == 5 + 12 and max(ends) <= width
 
 
 def test_hostile_replies_stay_text(browser, lab) -> None:

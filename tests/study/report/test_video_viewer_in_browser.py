@@ -109,10 +109,11 @@ def test_two_judges_stand_side_by_side(browser: Any, served: Served, lab, first:
 
 
 def test_j_and_k_walk_through_the_disagreements(chromium: Any, served: Served, lab) -> None:
-    """Judge by judge, step by step, and on to the next exam; what differs is counted from the labels."""
+    """Judge by judge, missed errors first, and on to the next exam; what differs is counted from the labels."""
     matrix = read_run(lab.runs / "noisy", lab.dataset).score_matrix("full_error")
     differ = [
-        [f"#full_error/example-noisy-7b/{step}" for k, step in enumerate(matrix.step_ids)
+        [f"#full_error/example-noisy-7b/{matrix.step_ids[k]}"
+         for k in sorted(range(len(matrix.step_ids)), key=lambda k: not matrix.reference_wrong[v, k])
          if matrix.predicted[v, k] != matrix.reference_wrong[v, k]]
         for v in range(2)
     ]  # fmt: skip
@@ -160,7 +161,7 @@ def test_a_span_selects_step_reply_and_address(browser: Any, served: Served, lab
 def test_the_reply_stands_beside_what_it_should_have_seen(browser: Any, served: Served, lab, first: str) -> None:
     """Requirement, criteria, points of everybody, why points were lost, the prompt, the place that was read."""
     log = json.loads((lab.dataset.root / "events" / f"{first}.json").read_text())
-    row = next(step for step in log["steps"] if step["lost"] and step["lost"][0]["kind"] == "error")
+    row = [step for step in log["steps"] if step["lost"] and step["lost"][0]["kind"] == "error"][-1]
     step, label = lab.dataset.rubric.by_id[row["step_id"]], lab.dataset.videos[0].step(row["step_id"])
     visit(browser, served, f"videos/{first}.html#full_score/example-noisy-7b/{step.id}",
           "document.querySelector('.detail pre mark')")  # fmt: skip
@@ -179,6 +180,9 @@ def test_the_reply_stands_beside_what_it_should_have_seen(browser: Any, served: 
     mark, reply = (run(browser, f"(b => [b.top, b.bottom])(document.querySelector('.detail {name}')"
                        ".getBoundingClientRect())") for name in ("mark", "pre"))  # fmt: skip
     assert reply[0] <= mark[0] < mark[1] <= reply[1], "the place is in view inside the reply"
+    run(browser, "document.querySelector('.prompt summary').click()")
+    if run(browser, "innerWidth") == SCREENS["desktop"][0]:
+        assert run(browser, f"{IN_VIEW}('.detail mark')") and run(browser, f"{IN_VIEW}('.detail .lost')")
 
 
 REPLIES = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from siming_tasks.study.report.viewer_files import (
     write_transcript,
 )
 from siming_tasks.study.results.discovery import run_at
+from siming_tasks.study.results.run import read_run
 from tests.media.conftest import make
 from tests.records import record_json, write_predictions
 from tests.study.report.conftest import OPTIONS, Lab, replies_in, write_run
@@ -90,12 +92,42 @@ def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Da
     found = analyze_run(run_at(write_predictions(rows, tmp_path / "p.jsonl")), exams, OPTIONS)
 
     def cell(setting: str, step: str) -> str:
-        return RunAnswers(found, found.matrices[setting], setting).cell(video, step, 2.0, 2.0, OPTIONS.mapping)
+        return RunAnswers(found, found.matrices[setting], setting).cell(video, step, 2.0, 2.0)
 
     assert 'data-claim="0.50 2.00 3.00 4.25"' in cell("full_score_evidence", first)
     assert "data-claim" not in cell("full_score_evidence", second)
     assert 'aria-label="not visible">–</button>' in cell("full_score_abstain", second)
     assert 'aria-label="absent">–</button>' in cell("full_score_abstain", third)
+
+
+def test_a_sheet_has_one_unit_and_lists_missed_errors_first(lab: Lab) -> None:
+    """Rows by how many judges missed the error, then in the rubric's order; critical steps are marked."""
+    video, by_id = lab.dataset.videos[0], lab.dataset.rubric.by_id
+    page = (lab.out / "videos" / f"{video.video_id}.html").read_text()
+    tops = {label.step_id: by_id[label.step_id].max_score for label in video.applicable}
+    judges = {"full_score": ["oracle", "noisy", "hostile"], "full_error": ["oracle", "noisy"]}
+    for setting, names in judges.items():
+        sheet = page.split(f'<table class="cells" data-setting="{setting}"')[1].split("</table>")[0]
+        order = re.findall(r'<tr data-step="(\w+)"', sheet)
+        missed: dict[str, int] = dict.fromkeys(tops, 0)
+        for name in names:
+            found = read_run(lab.runs / name, lab.dataset).score_matrix(setting)
+            missing = found.reference_wrong[0] & ~found.predicted_wrong[0] & found.answered[0]
+            for step, is_missed in zip(found.step_ids, missing, strict=True):
+                missed[step] += int(is_missed)
+        assert order == sorted(tops, key=lambda step: -missed[step]) and missed[order[0]] > 0
+        assert sheet.count('class="j miss"') == sum(missed.values())
+        marked = re.findall(r'<tr data-step="(\w+)"[^>]*><th scope="row"><b class="critical">!</b>', sheet)
+        assert set(marked) == {step for step in tops if by_id[step].critical} and marked
+        foot = [re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", sheet.split("<tfoot>")[1])]
+        given = [[label.scores[rater] for label in video.applicable] for rater in ("consensus", "rater_a", "rater_b")]
+        if setting == "full_error":
+            wrong = [sum(p < top for p, top in zip(points, tops.values(), strict=True)) for points in given]
+            assert foot[:4] == ["Steps called wrong", *map(str, wrong)] and foot[-2:].count(str(wrong[0])) >= 1
+            assert "✗" in sheet and not re.search(r'<td class="num[^"]*">\d', sheet.split("<tfoot>")[0]), "no points"
+        else:
+            label, *raters = (f"{sum(points):g}" for points in given)
+            assert foot[:4] == ["Points", f"{label}/{sum(tops.values()):g}", *raters]
 
 
 def matrix(predicted: list[list[float]], answer: str) -> ScoreMatrix:
