@@ -80,8 +80,8 @@ def comparison_table(standing: Standing, *, alone: bool = False) -> Table:
     rows = [*standing.rows, *standing.apart_rows]
     humans = any(row.physicians for row in rows)
     with_each = [f"With each {standing.people[:-1]}", f"Minus the {standing.people}"] if humans else []
-    heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Lead over the no-video baselines", "That judge",
-             "Beats every such judge", "Better than", "Answered", *_NOTES[: 1 + alone]]  # fmt: skip
+    heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Lead over no-video baselines", "Deciding baseline",
+             "Beats all no-video baselines", "Better than", "Answered", *_NOTES[: 1 + alone]]  # fmt: skip
     lines = []
     for row in rows:
         mark = {None: "not tested" if row.over else None, True: "yes", False: "no"}[row.beats]
@@ -91,7 +91,7 @@ def comparison_table(standing: Standing, *, alone: bool = False) -> Table:
                       answered(row), *_notes(standing, row, alone)])  # fmt: skip
     notes = [say("missing"), *([SYNTHETIC_DATA] if standing.synthetic else [])]
     notes += [Name(say("reference", rater=standing.reference))] if standing.reference else []
-    left = (0, 1, *(place for place, head in enumerate(heads) if head in ("That judge", *_NOTES)))
+    left = (0, 1, *(place for place, head in enumerate(heads) if head in ("Deciding baseline", *_NOTES)))
     return Table(heads, lines, left=left, caption=f"{TASKS[standing.setting].title}.", notes=notes).explained()
 
 

@@ -153,7 +153,7 @@ class UnreadNote:
             counts, total = self.statuses[name], sum(self.statuses[name].values())
             kinds = ", ".join(f"{counts[status]:,} {status}" for status in UNREAD if counts.get(status))
             said.append(f"{name} {count:,} of {total:,} ({count / total:.1%}: {kinds})")
-        whole = f"Replies that could not be read completely: {'; '.join(said)}." if said else ""
+        whole = f"Replies that could not be read in full: {'; '.join(said)}." if said else ""
         return " ".join(filter(None, [whole, *self._said_of_signs()]))
 
     def _said_of_signs(self) -> Iterator[str]:
@@ -174,7 +174,7 @@ class UnreadNote:
         }
         loops = sum(counts.get(LOOP, 0) for counts in self.signs.values())
         if (unread or loops) and not self.schema:
-            found.append("SIMING_SCHEMA=json enforces the JSON format, if the service supports it")
+            found.append("SIMING_SCHEMA=json enforces the JSON format where the service supports it")
         if any(TASKS[name].scope == "full" for name in unread):
             found.append("SIMING_ASK=step asks one question per step")
         if sum(counts.get("truncated", 0) for counts in self.statuses.values()) > loops:

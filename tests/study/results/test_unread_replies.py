@@ -1,4 +1,4 @@
-"""Replies that could not be read completely: which, how many, and what helps."""
+"""Replies that could not be read in full: which, how many, and what helps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_long_reply_keeps_its_ends(exams: Dataset) -> None:
     assert "⟦77,010 characters left out⟧" in cut.reply
 
 
-SCHEMA = "SIMING_SCHEMA=json enforces the JSON format, if the service supports it"
+SCHEMA = "SIMING_SCHEMA=json enforces the JSON format where the service supports it"
 STEP = "SIMING_ASK=step asks one question per step"
 
 
@@ -50,24 +50,24 @@ STEP = "SIMING_ASK=step asks one question per step"
         (UnreadNote({"full_score": {"ok": 9, "abstained": 1, "request_failed": 3}}), "", False),
         (
             UnreadNote({"clip_score": {"ok": 98, "unread": 1, "refused": 1}}, ["one", "two"]),
-            "Replies that could not be read completely: clip_score 2 of 100 (2.0%: 1 unread, 1 refused). "
+            "Replies that could not be read in full: clip_score 2 of 100 (2.0%: 1 unread, 1 refused). "
             f"{SCHEMA}.\n  one\n  two",
             False,
         ),
         (
             UnreadNote({"full_score": {"ok": 98, "unread": 2}}),
-            f"Replies that could not be read completely: full_score 2 of 100 (2.0%: 2 unread). {SCHEMA}; {STEP}.",
+            f"Replies that could not be read in full: full_score 2 of 100 (2.0%: 2 unread). {SCHEMA}; {STEP}.",
             False,
         ),
         (  # 3 of 203 together, and three of four exams
             UnreadNote({"full_score": {"ok": 1, "truncated": 3}, "clip_score": {"ok": 199}}),
-            "Replies that could not be read completely: full_score 3 of 4 (75.0%: 3 truncated). "
+            "Replies that could not be read in full: full_score 3 of 4 (75.0%: 3 truncated). "
             "Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).",
             True,
         ),
         (  # more tokens do not end a loop
             UnreadNote({"clip_score": {"truncated": 2}}, signs={"clip_score": {"loop": 2}}),
-            "Replies that could not be read completely: clip_score 2 of 2 (100.0%: 2 truncated). "
+            "Replies that could not be read in full: clip_score 2 of 2 (100.0%: 2 truncated). "
             f"clip_score: 2 replies end in a loop. {SCHEMA}.",
             True,
         ),

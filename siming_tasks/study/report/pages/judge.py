@@ -114,8 +114,10 @@ def _examples(run: RunAnalysis, name: str) -> list[UnreadReply]:
     return [reply for replies in kept.values() for reply in replies]
 
 
-def _skill(row: str, dataset: Dataset) -> str:
-    return next((skill.name for skill in dataset.rubric.skills if skill.id == row), row)
+def _row_name(row: str, dataset: Dataset) -> str:
+    """A skill's name, or an alternative definition in words."""
+    alternative = row.replace("mapping ", "kappa labels: ").replace("positive ", "positive class: ")
+    return next((skill.name for skill in dataset.rubric.skills if skill.id == row), alternative)
 
 
 def disagreements(matrix: ScoreMatrix, dataset: Dataset) -> Iterator[Disagreement]:
@@ -177,7 +179,7 @@ def _tables(rows: Rows, names: Iterable[str], dataset: Dataset, reference: str) 
     """Title and table of each of these tables about the judge that there is."""
     texts = table_texts() | {name: TableText(title, "", _HEADS) for name, title in _METRICS.items()}
     return [
-        (texts[name].title, row_table(part, texts[name], reference, label=lambda row: _skill(row, dataset)))
+        (texts[name].title, row_table(part, texts[name], reference, label=lambda row: _row_name(row, dataset)))
         for name in names if (part := rows.of(name))
     ]  # fmt: skip
 
