@@ -290,8 +290,8 @@ def partial_notes(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """A sentence on each evaluated setting in which a run was asked only some of the questions of the data set."""
     counts = {name: result["requests"] for name, result in settings.items()}
     return [
-        f"{name}: only {count['asked']:,} of {count['expected']:,} questions were asked; the run is not ranked with runs "
-        "that were asked all."
+        f"{name}: only {count['asked']:,} of {count['expected']:,} questions were asked; the run is not ranked with "
+        "runs that were asked all."
         for name, count in counts.items()
         if count["asked"] < count["expected"]
     ]

@@ -70,11 +70,11 @@ def seen(colour: str, eyes: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("eyes", MACHADO)
-def test_labels_are_told_apart_by_everybody(eyes: str) -> None:
+def test_labels_and_kinds_of_disagreement_are_told_apart_by_everybody(eyes: str) -> None:
     """Distances in CIE 1976, of spans and of cells, in light and dark; some 2.3 is what one just sees."""
     sheet = (resources.files("siming_tasks.study.report") / "static" / "report.css").read_text()
     for scheme in re.findall(r":root \{(.*?)\}", sheet, re.DOTALL)[:2]:
         colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", scheme))
-        for names, least in ((("s3", "s2", "s1", "s0"), 20), (("paper", "k2", "k1", "k0"), 10)):
+        for names, least in ((("s3", "s2", "s1", "s0"), 20), (("paper", "other", "alarm", "miss"), 10)):
             pairs = combinations([seen(colours[name], eyes) for name in names], 2)
             assert min(float(np.linalg.norm(a - b)) for a, b in pairs) > least, names
