@@ -82,7 +82,7 @@ class _Reader:
         is_clip = len(self.names.steps) == 1
         if is_clip and any(name and self.names.is_other(name) for name in named):
             return
-        if told:
+        if told and (named or is_clip or step is not None):
             step = self._owner(named, step) if named else self.names.steps[0] if is_clip else step
             if step is not None:
                 yield from ((True, step, self._read(said, step, tops)) for said in told)
@@ -93,7 +93,8 @@ class _Reader:
                 yield asked, owner, self._read(value, owner, tops)
                 continue
             holds = bool(key) and (key_name(key) in _HOLDERS or self._is_asked(key))
-            for inner in (value,) if isinstance(value, Group) else read_json(value or "") if holds else ():
+            text = value if isinstance(value, str) and (holds or (asked and not key)) else ""
+            for inner in (value,) if isinstance(value, Group) else read_json(text) or read_json(f"{{{text}}}"):
                 if owner is not None or not key or self.names.is_skill(key):
                     yield from self.statements(inner, owner or step, asked, tops)
                 elif holds:

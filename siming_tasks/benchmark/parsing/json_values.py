@@ -10,12 +10,8 @@ import json
 import re
 from dataclasses import dataclass, field
 
-BROKEN = None
-"""A value that is cut off or has two parts (``"a" or "b"``, ``1,5``)."""
-
-GAP = "\x03"
-"""In the place of what is left out of a long reply: it ends whatever is open."""
-
+BROKEN = None  # a value that is cut off or has two parts (`"a" or "b"`, `1,5`)
+GAP = "\x03"  # in the place of what is left out of a long reply: it ends whatever is open
 _DEEPEST = 16  # groups within each other
 _OPENING = re.compile(r"""\{(?=\s*(?:\\?["'“{}\[]|\w[\w .-]{0,60}\s*:|//|/\*|\Z))|\[(?=\s{0,99}\{)""")
 """Beginning of an object or a list of objects: a list of bare values is never an answer, ``\\boxed{4}`` is none."""
@@ -57,10 +53,7 @@ Value = Group | str | None
 
 
 def read_json(text: str) -> list[Group]:
-    """The outermost objects and lists of objects of a text, in order.
-
-    One that is never closed goes up to the end, or to a :data:`GAP`.
-    """
+    """The outermost objects and lists of objects of a text, in order; one never closed goes up to its end or a gap."""
     found: list[Group] = []
     for part in _PART.finditer(text):
         position, end = part.span()

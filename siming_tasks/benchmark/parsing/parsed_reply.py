@@ -13,22 +13,16 @@ from siming_tasks.common.display import ShortRepr
 if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line starts with it
     from siming_tasks.benchmark.rubrics import RubricStep
 
-FAILURE_MARKER, BUDGET_MARKER = "[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED"
-"""Beginnings of what lmms-eval writes for a request that failed, or was not sent because too much was spent."""
+# beginnings of what lmms-eval writes in place of a reply
+FAILURE_MARKER = "[LMMS_EVAL_REQUEST_FAILED"
+BUDGET_MARKER = "[LMMS_EVAL_BUDGET_EXCEEDED"  # the request was not sent, because too much was spent
+BLOCKED_MARKER = "[SAFETY_BLOCKED"  # the service refused to give the reply
 
-BLOCKED_MARKER = "[SAFETY_BLOCKED"
-"""Beginning of the text that stands for a reply that the service refused to give, as lmms-eval writes it."""
-
-NOT_VISIBLE = "not visible"
-"""Words of a reply that abstains from a step."""
-
+NOT_VISIBLE = "not visible"  # words of a reply that abstains from a step
 ABSTAINED = "abstained"  # status of a reply, and reading of a step, that is neither an answer nor missing
 
 STATUSES = ("ok", ABSTAINED, "request_failed", "empty", "truncated", "refused", "unread", "partial")
-"""Every status of a reply (``docs/reference/parsing.md`` says what each means).
-
-Where several hold, the first of these stands; what a reply does answer is kept.
-"""
+"""Every status of a reply (``docs/reference/parsing.md`` says what each means); of several, the first of these."""
 
 MISSING = ("absent", "off_scale", "conflict", "corrected", "unreadable")
 """Reasons for a missing answer: not named, or null; not on the step's scale; two different values in one JSON object;

@@ -21,8 +21,7 @@ from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.types import ANSWERS, Answer
 from siming_tasks.common.errors import OptionsError
 
-MAX_REPLY = 50_000
-"""Characters of an answer that are read, half of them at either end: more than models write."""
+MAX_REPLY = 50_000  # characters of an answer that are read, half of them at either end: more than models write
 
 _ESCAPED = re.compile(r"\{(?:\s|\\n){0,99}\\\"")
 _UNSEEN = re.compile("[\x03\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # characters without width
@@ -66,9 +65,8 @@ def parse_reply(
 ) -> Parsed:
     """Read a raw reply against the steps that were asked.
 
-    Nothing is guessed: a step without an answer on its scale is missing, with the reason. Takes anything as reply,
-    never raises on it, takes time linear in its length. Of an answer of more than :data:`MAX_REPLY` characters the
-    middle is left out, and ``Parsed.left_out`` says how many.
+    Nothing is guessed: a step without an answer on its scale is missing, with the reason. Any reply will do. Of more
+    than :data:`MAX_REPLY` characters the middle is left out, and ``Parsed.left_out`` says how many.
 
     Args:
         reply: what the host handed over: text, bytes, None, a list with one text, already parsed JSON, ...
@@ -136,11 +134,9 @@ def _text_of(reply: object) -> str:
 
 
 def _answer_text(reply: str) -> tuple[str, bool]:
-    """Answer of the model in its first turn, without its thinking; whether the text ends inside the thinking.
-
-    A line of another speaker within the thinking is a thought.
-    """
+    """Answer of the model in its first turn, without its thinking; whether the text ends inside the thinking."""
     text = _CLOSE.split(next(filter(str.strip, _TURN.split(reply)), ""), maxsplit=1)[-1]
+    # a line of another speaker within the thinking is a thought
     text = _CLOSE.split(next(filter(str.strip, _SPEAKER.split(text)), ""))[-1]
     opening = _OPEN.search(text)
     return (text[: opening.start()], True) if opening else (text, False)

@@ -1,4 +1,4 @@
-"""Remarks beside answers that change them: a refusal, a correction, another scale; three short lists of words."""
+"""Remarks beside answers that change them: a refusal, a correction, another scale or quantity; short lists of words."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 
 from siming_tasks.benchmark.parsing.steps import MARKS, MEASURE, StepNames, fold
 
-MAX_SAID = 300
-"""Characters of a line that may refuse, and behind "Correction:" on a line of its own that may name steps."""
+MAX_SAID = 300  # characters of a line that may refuse, and behind "Correction:" on a line of its own
 
 _MEDIA = r"(?:\w+ )?(?:videos?|clips?|images?|frames?|footage|recordings?|media|attachments?)"
 _CANNOT = r"i(?: can(?:no|')t| can not| could(?:n't| not)| am (?:unable|not able) to|'m (?:unable|not able) to)"

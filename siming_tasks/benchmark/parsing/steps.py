@@ -141,20 +141,27 @@ _POINTS = (
     rf"(?:\s?\(?\s?(?:/|out of|of|max(?:imum)?\.?(?: of)?:?|满分)\s?(?P<top>{_NUMBER})(?:\s?{_UNIT})?\s?\)?)?"
 )
 _VERDICT = (
-    r"(?:(?P<wrong>(?:performed )?incorrect(?:ly)?|not correct|不正[确確]|错误|錯誤)"
-    r"|(?:fully )?correct|performed correctly|正[确確])"
+    r"(?:(?P<wrong>(?:performed )?incorrect(?:ly)?|(?:not|n't) (?:perform(?:ed)? )?(?:(?:this|the) step )?(?:fully )?"
+    r"correct(?:ly)?|不正[确確]|错误|錯誤)|(?:performed )?(?:fully )?correct(?:ly)?|正[确確])"
 )
 SAID: dict[str, str] = {"score": _POINTS, "error": _VERDICT}
 """Points and verdicts as they are written."""
 _BESIDE = r"(?:(?:final|my|the|overall|该步骤|本步[骤驟]|最终|综合)\s?){0,4}"
 _BEHIND = r"(?:[结結]果)?(?: for (?:this|the) step)?(?: is)?"
+_THIS = r"(?:the|this) (?:step|(?:trainee|student)(?:'s performance)?)"
 TITLES = {
-    "score": rf"{_BESIDE}(?:score|points(?: awarded)?|rating|answer|得分|[得给給打]|分数|评分|評分|答案){_BEHIND}",
-    "error": rf"{_BESIDE}(?:verdict|judge?ment|conclusion|answer|判断|判斷|判定|结论|結論|答案){_BEHIND}",
+    "score": rf"(?:{_BESIDE}(?:score|points(?: awarded)?|rating|answer|得分|应?[得给給打](?:满分)?|分数|[评評]分|答案)"
+    rf"{_BEHIND}|i(?:'d| would)?(?: therefore)? (?:give|award|score)(?: it| this| the (?:trainee|student)| step){{0,2}}"
+    rf"(?: an?| the full)?(?: score of)?|(?:it|{_THIS}) (?:gets|receives|earns|merits)|i'd say it's(?: an?)?)",
+    "error": rf"(?:{_BESIDE}(?:verdict|judge?ment|conclusion|answer|判断|判斷|判定|结论|結論|答案){_BEHIND}"
+    rf"|{_THIS} (?:is|was|did|performed (?:this|the) step)(?: done| carried out)?|it(?:'s| is)"
+    r"|i(?: therefore)? judge (?:it|(?:the|this) step)(?: as)?)",
 }
 """What a value may be called before it."""
 _REASON = r"(?:\s{0,9}(?:[(,;:。#]|\.\s|(?<=\s)-{1,3}\s|[–—]|(?<=\n)|(?<=\s)(?=because\b|due to\b))(?P<reason>.*))?"
-_TITLE = {answer: re.compile(rf"\A{title}\s{{0,9}}[:=]?\s{{0,9}}") for answer, title in TITLES.items()}
+_TITLE = {
+    answer: re.compile(rf"\A(?:(?:yes|no), )?{title}\s{{0,9}}[:=为為]?\s{{0,9}}") for answer, title in TITLES.items()
+}
 _VALUE = {answer: re.compile(said + _REASON, re.DOTALL) for answer, said in SAID.items()}
 _DENIES = re.compile(r"(?:no|none|not|false|否|无|没有)\s{0,3}(?:[,.;:!。]|\s-|\Z)|or\b|或")
 """Beginning of a reason that is no reason, but takes back its answer or gives another one."""
@@ -162,7 +169,7 @@ _DOUBT = {
     0.0: re.compile(  # of correct: a contrast that begins a clause, an error
         r"(?:\A|[,;.:(!]\s?)(?:but|however|except|although|though|yet|unless|provided|但|然而|不过|除)|\A(?:not|if)\b|\A不"
         r"|\b(?:wait|actually|placeholder|minor|errors?|mistakes?|incorrect(?:ly)?|incomplete|insufficient|partial(?:ly)?"
-        r"|wrong)\b|但是|错误|失误|不足|不够"
+        r"|wrong)\b|\?|但是|错误|失误|不足|不够"
     ),
     1.0: re.compile(r"\b(?:wait|actually)\b"),  # of incorrect
     None: re.compile(r"\b(?:deducted|lost|wait|actually)\b|扣"),  # of points
@@ -176,23 +183,21 @@ MEASURE = re.compile(
 _MARKS = " \t\r\n*_`'\"“”‘’。.!\\✅❌✓✔✗✘"
 _NO_VALUE = {"", "null", "none", "n/a", "na", "unknown", "-"}
 _ABSTAINS = re.compile(
-    rf"(?:{NOT_VISIBLE}|not[_-]visible|不可见)(?: in (?:the|this) \w+)?[\s*_]{{0,9}}(?:[:,(.].*)?", re.DOTALL
+    rf"(?:{NOT_VISIBLE}|not[_-]visible|不可见)(?: in (?:the|this) \w+)?[\s*_]{{0,9}}(?:[:,(.](?!.*correct)[^0-9]*)?",
+    re.DOTALL,
 )
-_ANSWERS = re.compile(r"[0-9]|correct")
 
 
 def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = False) -> Reading:
-    """Read what a value says of a step, or why it says nothing.
+    """Read points or a verdict, or why a value says nothing of a step.
 
-    Points are ``2``, ``2.0``, ``2 points``, ``2/3``, ``2 out of 3``; a maximum must be the step's. A verdict is
-    ``correct`` or ``incorrect``. Before either may stand what it is called (``Score: 2``), behind it a mark and a
-    reason, without words that may take the value back (of "incorrect" any reason) and, unless the maximum is told,
-    without a further number but times and quantities (``1 - only 3 s``).
+    A title may stand before it, behind it a mark and a reason that neither takes it back nor has further numbers but
+    times and quantities.
     """
     written = fold(text[:MAX_VALUE]).strip(_MARKS)
     if written in _NO_VALUE:
         return "absent"
-    if abstain and _ABSTAINS.fullmatch(written) and not _ANSWERS.search(written):
+    if abstain and _ABSTAINS.fullmatch(written):
         return ABSTAINED
     written = _TITLE[answer].sub("", written).strip(_MARKS)
     match = _VALUE[answer].fullmatch(written)

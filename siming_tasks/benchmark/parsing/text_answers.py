@@ -11,16 +11,17 @@ from siming_tasks.benchmark.parsing.steps import SAID, TITLES, Reading, StepName
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.types import Answer
 
-_MARKUP = re.compile(r"\*\*|__|`{1,3}|\\text\{|[${}\\]|<\|(?:begin|end)_of_box\|>|</answer>")
-_ANSWER_TAG = re.compile(r"\\boxed\s{0,9}\{|<answer>")
+_MARKUP = re.compile(r"\*\*|__|`{1,3}|\\text\{|[${}\\]|<\|(?:begin|end)_of_box\|>|</\w{1,20}>")
+_ANSWER_TAG = re.compile(r"\\boxed\s{0,9}\{|<(answer|score|verdict|[a-z]{2,9}_[0-9]{1,3})>")
 _BULLET = re.compile(r"[\s>#*•+\-]{0,20}(?:\(?[0-9]{1,2}[.)]\s)?\s{0,9}")
 _VALUE = {answer: re.compile(said) for answer, said in SAID.items()}
 _TITLE = {answer: re.compile(title) for answer, title in TITLES.items()}
 _AT_END = {
     answer: re.compile(
-        r"(?:^|[.!?:,;。，–—]\s{0,3})(?:(?:therefore|thus|so|hence|因此),? ?)?"
-        rf"(?P<title>{title}(?:\s?[:=]\s?|\sis:?\s|[为為是]|(?<=[得给給打])))?[\s\"'“]{{0,3}}(?P<said>{SAID[answer]})"
-        r"[\s\"'”.。!)]{0,9}\Z"
+        r"(?:^|[.!?:;。–—]\s{0,3}|[,，]\s{0,3}(?!i\b|it\b|th(?:e|is) (?:step|trainee|student)\b))"
+        r"(?:(?:therefore|thus|so|hence|and|yes|no|based on the [a-z]{3,9}(?: [a-z]{3,9})?|因此),? ?)?"
+        rf"(?P<title>{title}(?:\s?[:=]\s?|\sis:?\s|[为為是]|(?<=[得给給打满分])|(?<=[a-z]) ))?[\s\"'“「]{{0,3}}"
+        rf"(?P<said>{SAID[answer]})(?: here| for this step)?[\s\"'”」.。!)]{{0,9}}\Z"
     )
     for answer, title in TITLES.items()
 }
@@ -30,7 +31,7 @@ _UNSURE = re.compile(r"\b(?:if|would|should|deduct\w*|minus|most|not sure|probab
 _SEPARATOR = {
     answer: re.compile(
         r"[:=]|\s(?:[-–—]{1,3}|→|->)(?=\s)|[–—]"
-        rf"|(?P<weak>[\s,][\s(]{{0,2}})(?=(?:{title}[:\s]{{1,3}})?{SAID[answer]})"
+        rf"|(?P<weak>[\s,][\s(]{{0,2}}(?:(?:is|was|gets) )?)(?=(?:{title}[:\s]{{1,3}})?{SAID[answer]})"
     )
     for answer, title in TITLES.items()
 }
@@ -61,7 +62,7 @@ def read_text(text: str, names: StepNames, answer: Answer, abstain: bool) -> dic
 def _lines(text: str, answer: Answer) -> list[str]:
     """The lines of a text, folded, without markup and blank ones; a value on its own line joins the one before."""
     lines: list[str] = []
-    for line in fold(_ANSWER_TAG.sub("\nanswer: ", text)).splitlines():
+    for line in fold(_ANSWER_TAG.sub(lambda tag: f"\n{tag[1] or 'answer'} ", text)).splitlines():
         line = _MARKUP.sub("", line).rstrip()
         if lines and _VALUE[answer].fullmatch(line.strip(" \t.")):
             lines[-1] = f"{lines[-1].rstrip(' :')}: {line.strip()}"
@@ -84,6 +85,8 @@ def _without_tables(lines: Iterable[str], names: StepNames, answer: Answer) -> I
             column = heads[0] if len(heads) == 1 else column
         elif column is not None and column < len(cells):
             yield f"{fold(owner.id)}: {cells[column]}"
+        if len(names.steps) == 1 and len(cells) == 2:
+            yield ": ".join(cells)
 
 
 def _statements(lines: Iterable[str], names: StepNames, answer: Answer) -> Iterator[tuple[RubricStep, str]]:

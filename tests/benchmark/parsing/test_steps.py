@@ -64,7 +64,7 @@ POINTS: dict[Any, list[str]] = {
                    "at least 1", "not visible", "2:30", "5 cm", "9" * 400],
 }  # fmt: skip
 VERDICTS: dict[Any, list[str]] = {
-    0.0: ["correct", "Correct.", "**correct**", "fully correct", "performed correctly", "正确", "正确 (correct)",
+    0.0: ["correct", "Correct.", "**correct**", "fully correct", "performed correctly", "correctly", "正确", "正确 (correct)",
           "correct - taps both shoulders", "✅ Correct", "Verdict: correct"],
     1.0: ["incorrect", "INCORRECT", "not correct", "不正确", "错误", "错误 (incorrect)", "incorrect: too shallow",
           "incorrect, no check", "incorrect (1/2)", "incorrect because the correct depth is not reached"],
@@ -72,7 +72,7 @@ VERDICTS: dict[Any, list[str]] = {
     "unreadable": ["partially correct", "correct or incorrect", "correct/incorrect", "mostly correct", "not incorrect",
                    "correct, but late", "correct (minor error)",
                    "错误：无", "错误 (correct)", "true", "yes", "1", "pass", "incomplete",
-                   "correctly", "Error: none", "unclear"],
+                   "Error: none", "unclear"],
 }  # fmt: skip
 
 
