@@ -27,9 +27,7 @@ _HOLDERS = frozenset([
 STEP_KEYS = frozenset(["step_id", "id", "step", "step_name", "name", "步骤"])
 """Keys of the step that an object speaks of."""
 _SCALE_WORDS = frozenset(["max", "maximum", "scale", "满分"])  # words of the keys that name a scale
-_LATER = re.compile(
-    r"correct|revis|updat|chang|final|answer|instead|actual|\bnew\b|更正|修正|修改|更新|最终", re.IGNORECASE
-)
+_LATER = re.compile(r"correct|revis|updat|chang|final|answer|instead|actual|\bnew\b|[更修]正|修改|更新|最终", re.I)
 """Words of the line before a bare object behind the answer: it is a later answer."""
 _NUMBER = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4})?")
 
@@ -71,10 +69,7 @@ class _Reader:
     def statements(
         self, group: Group, step: RubricStep | None = None, asked: bool = False, tops: Sequence[float] = ()
     ) -> Iterator[tuple[bool, RubricStep, Reading]]:
-        """What a group says of steps, and whether under the key that was asked for.
-
-        It stands under the key of ``step``, under a key that was ``asked`` for; ``tops`` are the maxima around it.
-        """
+        """Yield whether under the key that was asked for, the step, and its reading; ``tops`` are the maxima around."""
         entries = [(key or "", value) for key, value in group.entries]
         tops = [*tops, *(top for key, value in entries if (top := self._scale(key, value)) is not None)]
         told = [value for key, value in entries if self._is_asked(key) and not isinstance(value, Group)]

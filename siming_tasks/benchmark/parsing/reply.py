@@ -65,11 +65,11 @@ def parse_reply(
 ) -> Parsed:
     """Read a raw reply against the steps that were asked.
 
-    Nothing is guessed: a step without an answer on its scale is missing, with the reason. Any reply will do. Of more
-    than :data:`MAX_REPLY` characters the middle is left out, and ``Parsed.left_out`` says how many.
+    Nothing is guessed, and any reply will do: a step without an answer on its scale is missing, with the reason. Of
+    more than :data:`MAX_REPLY` characters the middle is left out, and ``Parsed.left_out`` says how many.
 
     Args:
-        reply: what the host handed over: text, bytes, None, a list with one text, already parsed JSON, ...
+        reply: what the host handed over: text, None, a list with one text, already parsed JSON, ...
         steps: the asked steps in the order in which the prompt named them; one for a clip.
         answer: "score" for points, "error" for a correct/incorrect verdict.
         abstain: the reply may call a step not visible.
@@ -119,8 +119,6 @@ def _text_of(reply: object) -> str:
     """The reply as text; "" for None."""
     if isinstance(reply, list | tuple) and len(reply) <= 1:
         reply = reply[0] if reply else None
-    if isinstance(reply, bytes | bytearray):
-        reply = bytes(reply).decode("utf-8", errors="replace")
     if reply is None:
         return ""
     if not isinstance(reply, str):

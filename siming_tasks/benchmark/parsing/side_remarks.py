@@ -20,9 +20,7 @@ _SORRY = re.compile(
     re.IGNORECASE,
 )
 """Words that may stand before a refusal, at most four of them."""
-_OVER = (
-    r"(?=\s{0,3}(?:[.,;:!\"—-]|$)| (?:provided|attached|you|directly|itself|content|from|so|because|since|as|and)\b)"
-)
+_OVER = r"(?=\s{0,3}(?:[.,;:!\"—-]|$)| (?:provided|attached|you|content|from|so|because|since|as|and)\b)"
 NOTHING_SEEN = re.compile(
     rf"(?:(?:{_CANNOT}|i (?:do|did)(?:n't| not)(?: have the ability to)?) {_DO} {_A}"
     rf"(?:{_MEDIA}|examination|exam|performance|steps?){_OVER}"

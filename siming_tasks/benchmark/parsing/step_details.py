@@ -26,9 +26,8 @@ class StepDetail:
 def read_step_details(groups: Iterable[Group], names: StepNames, detail: StepDetail) -> dict[str, Any]:
     """Step id to what a reply's detail of it says, for the asked steps that have one which can be read.
 
-    A detail stands in the object of its step's answer (``{"cpr_01": {"score": 1, "evidence": ...}}``) or in an object
-    of its own by step (``"evidence": {"cpr_01": ...}``). As of answers, that of a later object counts; two different
-    ones in one object are none.
+    It stands beside its step's answer (``{"cpr_01": {"score": 1, "evidence": ...}}``) or apart (``"evidence":
+    {"cpr_01": ...}``). As of answers, that of a later object counts; two different ones in one object are none.
     """
     found: dict[str, Any] = {}
     for group in groups:
@@ -73,9 +72,8 @@ _RANGE = re.compile(
 def read_time_spans(value: Value, _: RubricStep | None = None) -> TimeSpans | None:
     """The parts of what is shown that a value names; None for what cannot be read, and for nothing said.
 
-    Read are a list of pairs ``[[31.0, 46.5]]``, one pair ``[31.0, 46.5]``, texts such as ``"31.0-46.5 s"`` or
-    ``"0:31 to 0:46"`` and objects with ``start`` and ``end``. A single moment, a part that ends before it begins and
-    more than :data:`MAX_SPANS` parts are none.
+    Read are pairs ``[[31.0, 46.5]]``, one pair, texts such as ``"0:31 to 0:46"`` and objects with ``start`` and ``end``.
+    A single moment, a part that ends before it begins and more than :data:`MAX_SPANS` parts are none.
     """
     items: Sequence[Value] = [value]
     if isinstance(value, Group) and _span(value) is None:

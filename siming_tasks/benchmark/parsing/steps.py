@@ -64,8 +64,7 @@ class StepNames:
         """The step that a key names, or None."""
         if len(key) > MAX_KEY:
             return None
-        place = self._places.get(words(key))
-        top = None
+        place, top = self._places.get(words(key)), None
         if place is None:
             key = fold(key)
             top = _MAXIMUM.search(key)
@@ -159,9 +158,7 @@ TITLES = {
 }
 """What a value may be called before it."""
 _REASON = r"(?:\s{0,9}(?:[(,;:。#]|\.\s|(?<=\s)-{1,3}\s|[–—]|(?<=\n)|(?<=\s)(?=because\b|due to\b))(?P<reason>.*))?"
-_TITLE = {
-    answer: re.compile(rf"\A(?:(?:yes|no), )?{title}\s{{0,9}}[:=为為]?\s{{0,9}}") for answer, title in TITLES.items()
-}
+_TITLE = {of: re.compile(rf"\A(?:(?:yes|no), )?{title}\s{{0,9}}[:=为為]?\s{{0,9}}") for of, title in TITLES.items()}
 _VALUE = {answer: re.compile(said + _REASON, re.DOTALL) for answer, said in SAID.items()}
 _DENIES = re.compile(r"(?:no|none|not|false|否|无|没有)\s{0,3}(?:[,.;:!。]|\s-|\Z)|or\b|或")
 """Beginning of a reason that is no reason, but takes back its answer or gives another one."""

@@ -36,9 +36,8 @@ _SEPARATOR = {
     for answer, title in TITLES.items()
 }
 """What may stand between a step and its value; a blank, comma or bracket only directly before the value."""
-_HEADING = re.compile(r"\s{0,9}(?:#{1,6}\s|(?:-{3,99}|_{3,99}|\*{3,99})\Z)")
-_NUMBERED = re.compile(r"[0-9]{1,2}[.)]\s")
-"""A heading or a rule, and a numbered title if no sentence ends there."""
+_HEADING = re.compile(r"\s{0,9}(?:#{1,6}\s|(?:-{3,99}|_{3,99}|\*{3,99})\Z)")  # or a rule
+_NUMBERED = re.compile(r"[0-9]{1,2}[.)]\s")  # a title, if no sentence ends there
 _OF_ALL = re.compile(r"(?:overall|total|final|in (?:summary|conclusion)|summary|conclusion|综合|总|最终|结论)")
 """Beginning of a line about all steps."""
 
