@@ -72,8 +72,8 @@ _RANGE = re.compile(
 def read_time_spans(value: Value, _: RubricStep | None = None) -> TimeSpans | None:
     """The parts of what is shown that a value names; None for what cannot be read, and for nothing said.
 
-    Read are pairs ``[[31.0, 46.5]]``, one pair, texts such as ``"0:31 to 0:46"`` and objects with ``start`` and ``end``.
-    A single moment, a part that ends before it begins and more than :data:`MAX_SPANS` parts are none.
+    Read are pairs ``[[31.0, 46.5]]``, one pair, texts such as ``"0:31 to 0:46"`` and objects with ``start`` and
+    ``end``. A single moment, a part that ends before it begins and more than :data:`MAX_SPANS` parts are none.
     """
     items: Sequence[Value] = [value]
     if isinstance(value, Group) and _span(value) is None:

@@ -209,8 +209,8 @@ def test_about_one_step(reply: str, expected: float | None) -> None:
 @pytest.mark.parametrize(
     ("reply", "status"),
     [
-        (None, "empty"), ("", "empty"), (" \n\u200b", "empty"), ([], "empty"), ([KEPT], "ok"), (KEPT.encode(), "unread"),
-        ([KEPT, "{}"], "unread"),
+        (None, "empty"), ("", "empty"), (" \n\u200b", "empty"), ([], "empty"), ([KEPT], "ok"),
+        (KEPT.encode(), "unread"), ([KEPT, "{}"], "unread"),
         (json.loads(KEPT), "ok"), (json.dumps(KEPT), "ok"), (7, "unread"), (object(), "unread"),
         ("[LMMS_EVAL_REQUEST_FAILED after 5 retries] x", "request_failed"), ("Error: timed out", "request_failed"),
         ("[LMMS_EVAL_BUDGET_EXCEEDED] x", "request_failed"), (f"Error: none seen.\n{KEPT}", "ok"),

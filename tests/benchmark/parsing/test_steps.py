@@ -64,8 +64,8 @@ POINTS: dict[Any, list[str]] = {
                    "at least 1", "not visible", "2:30", "5 cm", "9" * 400],
 }  # fmt: skip
 VERDICTS: dict[Any, list[str]] = {
-    0.0: ["correct", "Correct.", "**correct**", "fully correct", "performed correctly", "correctly", "正确", "正确 (correct)",
-          "correct - taps both shoulders", "✅ Correct", "Verdict: correct"],
+    0.0: ["correct", "Correct.", "**correct**", "fully correct", "performed correctly", "correctly", "正确",
+          "正确 (correct)", "correct - taps both shoulders", "✅ Correct", "Verdict: correct"],
     1.0: ["incorrect", "INCORRECT", "not correct", "不正确", "错误", "错误 (incorrect)", "incorrect: too shallow",
           "incorrect, no check", "incorrect (1/2)", "incorrect because the correct depth is not reached"],
     "absent": ["", "null", "n/a", "❌"],
