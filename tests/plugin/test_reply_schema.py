@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from siming_tasks.cli.main import main
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import backends
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, check_takes_schema
@@ -57,7 +58,7 @@ def sent_schema(model: str, body: dict[str, Any]) -> dict[str, Any] | None:
 @pytest.mark.host
 @pytest.mark.parametrize("model", AT_ONCE)
 def test_each_request_has_its_own_schema_and_the_reply_is_read(
-    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path, model: str
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path, model: str, capsys: Any
 ) -> None:
     def obey(_: tuple[str, ...], text: str, number: int) -> tuple[int, Any]:
         schema = sent_schema(model, server.options[number])
@@ -91,6 +92,13 @@ def test_each_request_has_its_own_schema_and_the_reply_is_read(
         assert all(re.fullmatch("[0-9a-f]{12}", record["reply_schema"]) for record in records)
         options = run.results()["configs"][f"siming_{task}"]["metadata"]["siming_options"]
         assert json.loads(options)["schema"] == "json"
+    if model == "async_openai":  # on to the results and the report; each answer was the first that is allowed
+        score = ["score", str(run.folder), "--data", str(short_demo), "--partial"]
+        assert main(score) == 0
+        assert (
+            "full_score: 2 of 2 replies give every step the same answer" in capsys.readouterr().out
+        )
+        assert main(["report", *score[1:], "--out", str(tmp_path / "pages")]) == 0
     if model == "openai":  # kept replies belong to the schema: a plain run asks anew, the same run again does not
         plain = command("plain")
         assert len(server.received) == 2 * asked
