@@ -1,4 +1,4 @@
-"""Three readers on every set of written replies: right, missing and wrong replies.
+"""Three readers on the written replies: right, missing and wrong ones.
 
     python utils/compare_readers.py
 
@@ -27,7 +27,7 @@ from siming_tasks.benchmark.rubrics import RubricStep
 
 TESTS = Path(__file__).parents[1] / "tests" / "benchmark" / "parsing"
 sys.path.insert(0, str(TESTS))
-from replyset import FOLDER, Reply, replies, verdict_on  # noqa: E402
+from replyset import Reply, replies, verdict_on  # noqa: E402
 
 NUMBER = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")  # lm-evaluation-harness, gsm8k.yaml, flexible-extract
 WORD = re.compile(r"incorrect|correct", re.IGNORECASE)
@@ -79,17 +79,13 @@ READERS: dict[str, Callable[[Reply], dict[str, float]]] = {
 
 
 def main() -> None:
-    """Print the table: right / missing / wrong by set, kind and reader."""
-    print(f"| set | replies | {' | '.join(READERS)} |\n|---|---|{'---|' * len(READERS)}")
-    for folder in (FOLDER, *sorted(path for path in FOLDER.iterdir() if path.is_dir())):
-        by_kind: dict[str, list[Reply]] = {}
-        for reply in replies(folder):
-            kind = reply.family.partition(":")[0]
-            by_kind.setdefault(kind if kind in ("natural", "trap") else "mixed", []).append(reply)
-        for kind, several in by_kind.items():
-            counts = [Counter(verdict_on(reply, read(reply)) for reply in several) for read in READERS.values()]
-            cells = (" / ".join(str(count[verdict]) for verdict in ("right", "missing", "wrong")) for count in counts)
-            print(f"| {folder.name} | {len(several)} {kind} | {' | '.join(cells)} |")
+    """Print the table: right / missing / wrong by kind and reader."""
+    print(f"| replies | {' | '.join(READERS)} |\n|---|{'---|' * len(READERS)}")
+    for kind in ("natural", "trap"):
+        several = list(replies(kind))
+        counts = [Counter(verdict_on(reply, read(reply)) for reply in several) for read in READERS.values()]
+        cells = (" / ".join(str(count[verdict]) for verdict in ("right", "missing", "wrong")) for count in counts)
+        print(f"| {len(several)} {kind} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

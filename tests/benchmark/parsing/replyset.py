@@ -1,9 +1,11 @@
 """Replies in the style of a dozen model families, each with what a careful person reads in it.
 
-Written by hand before the rules, and kept apart from them: ``replies/SETTING.txt``. A reply follows a line
-``%% family | reading`` (``| u``: ``\\uXXXX`` stands for a character that an editor hides). The reading names, per asked
-step, points, ``c``orrect, ``i``ncorrect or ``-`` for no answer; ``3?`` is an answer that a person may read or not.
-Full settings ask for five steps, clips for one.
+Written by hand before the rules, and kept apart from them, in ``replies.txt``: *natural* ones, and *traps*, which have
+something that misleads a naive reader. Each takes its own way through the reader, or has its own outcome.
+
+A reply follows a line ``%% setting | kind:family | reading`` (``| u``: ``\\uXXXX`` stands for a character that an
+editor hides). The reading names, per asked step, points, ``c``orrect, ``i``ncorrect or ``-`` for no answer; ``3?`` is an
+answer that a person may read or not. Full settings ask for five steps, clips for one.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import cast
 from siming_tasks.benchmark.rubrics import RubricStep, default_rubric
 from siming_tasks.benchmark.types import Answer
 
-FOLDER = Path(__file__).with_name("replies")
+FILE = Path(__file__).with_name("replies.txt")
 ASKED = {"full": ("cpr_01", "cpr_02", "cpr_03", "aed_01", "aed_02"), "clip": ("cpr_11",)}
 _SAID = {"c": 0.0, "i": 1.0}
 
@@ -27,7 +29,7 @@ class Reply:
     """One reply; ``answers`` is what a careful person reads, ``possible`` what one may read or not."""
 
     name: str
-    family: str
+    kind: str  # "natural" or "trap"
     text: str
     steps: tuple[RubricStep, ...]
     answer: Answer
@@ -35,24 +37,24 @@ class Reply:
     possible: dict[str, float]
 
 
-def replies(folder: Path = FOLDER) -> Iterator[Reply]:
-    """Every reply of a folder, in the order of the files."""
+def replies(kind: str) -> Iterator[Reply]:
+    """Every reply of a kind, in the order of the file."""
     by_id = {step.id: step for step in default_rubric().steps}
-    for path in sorted(folder.glob("*.txt")):
-        scope, answer = path.stem.split("_")
-        steps = tuple(by_id[name] for name in ASKED[scope])
-        _, *blocks = re.split(r"^%% ", path.read_text("utf-8"), flags=re.MULTILINE)
-        for number, block in enumerate(blocks, start=1):
-            head, text = block.split("\n", 1)
-            family, reading, *escaped = (part.strip() for part in head.split("|"))
-            text = text.removesuffix("\n")
-            if escaped:
-                text = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), text)
-            readings = dict(zip(ASKED[scope], reading.split(), strict=True))
-            said = {name: _said(word.rstrip("?")) for name, word in readings.items() if word != "-"}
-            possible = {name: value for name, value in said.items() if readings[name].endswith("?")}
-            certain = {name: value for name, value in said.items() if name not in possible}
-            yield Reply(f"{path.stem}:{number}", family, text, steps, cast(Answer, answer), certain, possible)
+    _, *blocks = re.split(r"^%% ", FILE.read_text("utf-8"), flags=re.MULTILINE)
+    for number, block in enumerate(blocks, start=1):
+        head, text = block.split("\n", 1)
+        setting, family, reading, *escaped = (part.strip() for part in head.split("|"))
+        if family.partition(":")[0] != kind:
+            continue
+        scope, answer = setting.split("_")
+        steps, text = tuple(by_id[name] for name in ASKED[scope]), text.removesuffix("\n")
+        if escaped:
+            text = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), text)
+        readings = dict(zip(ASKED[scope], reading.split(), strict=True))
+        said = {name: _said(word.rstrip("?")) for name, word in readings.items() if word != "-"}
+        possible = {name: value for name, value in said.items() if readings[name].endswith("?")}
+        certain = {name: value for name, value in said.items() if name not in possible}
+        yield Reply(f"{number}: {family}", kind, text, steps, cast(Answer, answer), certain, possible)
 
 
 def _said(word: str) -> float:
