@@ -74,10 +74,11 @@ SCALE = re.compile(
 """Words that name the scale of all points."""
 
 ASIDE = re.compile(
-    r"\A(?!.{0,300}(?<!e\.g)[.!?。]\Z).{0,300}?(?:\bfor (?:example|instance)\b|\be\.g\.|例如|比如|示例|理想"
+    r"\A(?!.{0,300}(?<!e\.g)[.!?。]\Z)(?:.{0,300}?(?:\bfor (?:example|instance)\b|\be\.g\.|例如|比如|示例|理想"
     r"|\b(?:ideal|perfect|flawless|hypothetical) (?:\w+ )?(?:trainee|student|candidate|performance|run|exam|scores?)\b"
-    r"|(?:\b(?:example|sample|maximum|confidence|deductions?|deducted|timestamps?|truth|key)|满分|置信度|扣分"
-    r"|\A\W{0,9}(?:(?:the|output) ){0,2}format|\A格式)(?: \w{1,20}){0,2}\W{0,9}\Z)",
+    r"|\b(?:such as|could (?:be|give))\W{0,9}\Z)|\W{0,9}(?:(?:this|here|is|an?|the|my|points|ground|output) ){0,4}"
+    r"(?:(?:examples?|sample|maximum|confidence|deductions?|deducted|timestamps?|truth|answer key|format)\b|[满扣]分"
+    r"|置信度|格式)(?: (?:of|for|per|the|each|is|step|points?|scores?|output|json|answer|format|reads)){0,3}\W{0,9}\Z)",
     re.IGNORECASE,
 )
 """A line before values, and no finished sentence, that calls them an example, a form or another quantity."""
@@ -85,9 +86,8 @@ ASIDE = re.compile(
 
 def begins_a_line(text: str, *lists: re.Pattern[str]) -> bool:
     """Test whether words of one of the lists begin a line or a text within JSON, perhaps behind an apology."""
-    text = text.replace("’", "'")
     for start in _START.finditer(text):
-        line = text[start.end() : start.end() + MAX_SAID].partition("\n")[0]
+        line = text[start.end() : start.end() + MAX_SAID].partition("\n")[0].replace("’", "'")
         for _ in range(5):
             line = line[MARKS.match(line).end() :]  # type: ignore[union-attr]
             if any(words.match(line) for words in lists):

@@ -29,7 +29,6 @@ _ANY_ID = re.compile(
 )
 """A text that begins with an id as rubrics write them, of a step that was asked about or of another."""
 _BESIDE_ID = re.compile(r"[\])]?\s?(?:\([^()]*\)|[\u4e00-\u9fff]\w*)?")
-_Words = tuple[str, ...]
 
 
 def fold(text: str) -> str:
@@ -38,7 +37,7 @@ def fold(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)  # the same few keys stand in every reply
-def words(text: str) -> _Words:
+def words(text: str) -> tuple[str, ...]:
     """Words and numbers of a key: ``CPR-01``, ``cpr 1`` and ``cpr_01`` are all ``("cpr", "1")``."""
     found = _WORD.findall(fold(_CAMEL.sub("_", text)))
     return tuple(word.lstrip("0") or "0" if word[0].isdigit() else word for word in found)
@@ -115,9 +114,9 @@ class StepNames:
 
 
 @lru_cache(maxsize=512)
-def _spellings(named: tuple[tuple[str, str, str], ...]) -> tuple[dict[_Words, int | None], re.Pattern[str]]:
+def _spellings(named: tuple[tuple[str, str, str], ...]) -> tuple[dict[tuple[str, ...], int | None], re.Pattern[str]]:
     """Words that name a step -> its place among the asked ones, None where they name two; a pattern of ids."""
-    places: dict[_Words, int | None] = {}
+    places: dict[tuple[str, ...], int | None] = {}
     for place, (step_id, *both) in enumerate(named):
         own, titles = words(step_id), [title for name in both if (title := words(name))]
         forms = {own, *titles}

@@ -26,8 +26,9 @@ _AT_END = {
     for answer, title in TITLES.items()
 }
 """A value that ends a line, behind a title (``therefore the score is 4``) or another mark."""
-_UNSURE = re.compile(r"\b(?:if|would|should|deduct\w*|minus|most|not sure|probably|perhaps|maybe)\b|扣|若|如果|可能")
-"""Words of a line that keep a value without a title at its end from being one."""
+_SUPPOSED = re.compile(r"\bif\b|若|如果")
+_UNSURE = re.compile(r"\b(?:would|should|deduct\w*|minus|most|not sure|probably|perhaps|maybe)\b|扣|可能")
+"""Words of a line that keep a value at its end from being one; without a title, also these."""
 _SEPARATOR = {
     answer: re.compile(
         r"[:=]|\s(?:[-–—]{1,3}|→|->)(?=\s)|[–—]"
@@ -116,7 +117,7 @@ def _statements(lines: Iterable[str], names: StepNames, answer: Answer) -> Itera
                 yield owner, written
             elif step is not None and not mark["weak"] and title.fullmatch(key.strip("\"'* ")):
                 yield step, written
-        end = _AT_END[answer].search(line) if step is not None else None
+        end = _AT_END[answer].search(line) if step is not None and not _SUPPOSED.search(line) else None
         whole = [said[0] for said in _VALUE[answer].finditer(line) if not said[0].isdecimal()]
         alone = end and whole == [end["said"]] and not _UNSURE.search(line)
         if step is not None and end and (end["title"] or (begins and alone)):

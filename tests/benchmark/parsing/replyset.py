@@ -4,8 +4,8 @@ Written by hand before the rules, and kept apart from them, in ``replies.txt``: 
 something that misleads a naive reader. Each takes its own way through the reader, or has its own outcome.
 
 A reply follows a line ``%% setting | kind:family | reading`` (``| u``: ``\\uXXXX`` stands for a character that an
-editor hides). The reading names, per asked step, points, ``c``orrect, ``i``ncorrect or ``-`` for no answer; ``3?`` is an
-answer that a person may read or not. Full settings ask for five steps, clips for one.
+editor hides). The reading names, per asked step, points, ``c``orrect, ``i``ncorrect or ``-`` for no answer; ``3?`` is
+an answer that a person may read or not. Full settings ask for five steps, clips for one.
 """
 
 from __future__ import annotations

@@ -171,6 +171,17 @@ def test_sentences_that_are_no_corrections(words: str) -> None:
         ('{"note": "x"}\ncpr_01: 2', "- - -"), ("The depth (cpr_01 was better): 2", "- - -"),
         ('{"total_max": 100, "scores": {"cpr_01": 2, "cpr_02": 3}}', "2 3 -"),
         ('{"scores": {"cpr_01 (maximum 2 points)": 1, "cpr_02": 3}}', "1 3 -"),
+        ("cpr_01 2\n[cpr_02] 3\ncpr_03,1", "2 3 1"), ("cpr_01 is 2; cpr_02 gets 3 points.", "2 3 -"),
+        ("cpr_01 (2/2): looks\ncpr_02 2 of 3 calls\ncpr_03 3 s", "2 - -"),
+        ("step,score\ncpr_01,2", "2 - -"), ("Camera angle:\ncpr_01 2", "- - -"), ("step,weight\ncpr_01,2", "- - -"),
+        ("Points deducted:\ncpr_01: 2", "- - -"), ("Confidence per step:\ncpr_01: 2\nScores:\ncpr_02: 1", "- 1 -"),
+        ("cpr_01: looks, no word: 1 point\ncpr_02: 扣1分，得2分\ncpr_03: one call, 0/3", "1 2 0"),
+        ("cpr_01: left: 1 point; right: 0 points\ncpr_02: minus: 1 point\ncpr_03: late, 1", "- - -"),
+        ("<scores><cpr_01>2</cpr_01><cpr_02>3</cpr_02></scores>", "2 3 -"), ("<max><cpr_01>2</cpr_01></max>", "- - -"),
+        ('{"scores": "cpr_01: 2, cpr_02: 3"}', "2 3 -"), ('{"scores": ["cpr_01: 2", "cpr_03: 1"]}', "2 - 1"),
+        ('{"score": 9, "scores": {"cpr_01": 2}}', "2 - -"), ('{"notes": "cpr_01: 2"}', "- - -"),
+        ('Example:\n{"scores": {"cpr_01": 2}}', "- - -"), ('An example is seen.\n{"scores": {"cpr_01": 2}}', "2 - -"),
+        ('Example: {"scores": {"cpr_01": 2}}\nMy answer: {"scores": {"cpr_01": 1}}', "1 - -"),
         ('{"max_score": 10, "scores": {"cpr_01": 2}}', "- - -"), ('{"cpr": {"cpr_01": 2}, "aed": {}}', "2 - -"),
     ],
 )  # fmt: skip
@@ -190,7 +201,11 @@ def test_a_line_without_a_value_is_unreadable_unless_another_has_one() -> None:
     [
         ("4", 4), ("4 points", 4), ("Score: 4/5", 4), ("**Score:** 4\nThe depth is good.", 4), ("$\\boxed{4}$", 4),
         ("The strokes fade. The final score is 4.", 4), ("<answer>4</answer>", 4), ("得分：4分", 4),
-        ("4 (a few shallow)", 4),
+        ("4 (a few shallow)", 4), ("I'd give it 4 points.", 4), ("It fades, so I would give 4 out of 5.", 4),
+        ("The step gets 4 points because it fades.", 4), ("按压略浅，扣1分，得4分。", 4), ("满分10分，得4分。", None),
+        ("If it is deep, I would give 4.", None), ("In other cases, I give 4.", None), ("I would not give 4.", None),
+        ("I would give 4 if it were deep.", None), ("The trainee's friend gets 4 points.", None),
+        ("| Part | Note |\n| Depth | 3 |\n| Score | 4 |", 4), ('{"score": 4\n```', 4), ('{"score": 4\n', None),
         ("The maximum score is 5.", None), ("Deduction: 1", None), ("5 cm", None), ("3-4", None), ("[5, 4]", None),
         ("80", None), ("Frame 3", None), ("-3", None), ("Score: 4%", None), ("Score: <4", None), ("4, or 5", None),
         ('{"cpr_12": 4}', None), ('{"scores": {"depth": 4}}', None), ('{"scores": {"cpr_11": 4}}', 4),
@@ -204,6 +219,22 @@ def test_a_line_without_a_value_is_unreadable_unless_another_has_one() -> None:
 )  # fmt: skip
 def test_about_one_step(reply: str, expected: float | None) -> None:
     assert read(reply, CLIP).answers == ({} if expected is None else {"cpr_11": expected})
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("The trainee performed this step correctly.", 0), ("A perfect step is correct.", None),
+        ("Based on the clip, the step was not performed correctly.", 1), ("Is the step correct?", None),
+        ("No, the trainee did not perform the step fully correctly, as it fades.", 1), ("It's correct. It is deep.", 0),
+        ("It is deep. The step is incorrect because it fades.", None), ("The step is not fully correct; it fades.", 1),
+        ("I judge it incorrect.", 1), ("It is late, and it is incorrect.", 1), ("If deep, the step is correct.", None),
+        ("The step is not incorrect.", None), ("The step is correct except for two strokes.", None),
+        ("In the last clip, the step was correct.", None), ("It is correct, or not?", None), ("The next step was performed incorrectly.", None),
+    ],
+)  # fmt: skip
+def test_a_sentence_about_one_step(reply: str, expected: float | None) -> None:
+    assert read(reply, CLIP, "error").answers == ({} if expected is None else {"cpr_11": expected})
 
 
 @pytest.mark.parametrize(
