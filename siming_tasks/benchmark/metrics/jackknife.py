@@ -106,7 +106,7 @@ class Jackknifed:
             Flag.FEW_ERRORS: self.errors < FEW_ERRORS,
         }
         flags = [Flag(f"these-{unit}s") for unit in self.fixed] + [flag for flag in few if few[flag] and n]
-        degrees = max(effective - 1, 0.0)
+        degrees = self._degrees(effective)
         found = Estimate(None, n=n, clusters=clusters, degrees=degrees, unit=self.unit, flags=tuple(flags))
         if math.isnan(self.value):
             return replace(found, why=self.why)
@@ -128,6 +128,17 @@ class Jackknifed:
             return replace(found, p=p, why=Reason.PERFECT_CORRELATION if perfect else Reason.NO_VARIATION)
         low, high = max(low, self.range[0]), min(high, self.range[1])
         return replace(found, low=low, high=high, p=2 * p_of_t(abs(self.value) / stderr, degrees) if tested else None)
+
+    def _degrees(self, effective: float) -> float:
+        """Degrees of freedom: of the effective clusters, fewer (by kurtosis) if few clusters make the whole error."""
+        if not self.stderr > NOISE:
+            return max(effective - 1, 0.0)
+        left = self.without[self.rests]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = np.arctanh(left) if self.scale == "fisher" else left
+            square = (left - left.mean()) ** 2
+            tails = len(left) * (square**2).sum() / square.sum() ** 2
+            return float(np.fmin(effective - 1, 2 * len(left) / (tails - 1)))
 
     def _ends(self, stderr: float, degrees: float, clusters: int) -> tuple[float, float]:
         """Ends of the interval; NaN where nothing varies."""

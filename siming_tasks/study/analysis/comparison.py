@@ -412,7 +412,7 @@ def _detectable(pairs: Sequence[Pair], tests: int) -> float | None:
     known = [pair.estimate for pair in pairs if pair.estimate.p is not None and pair.estimate.stderr]
     if not known:
         return None
-    degrees = min(found.degrees for found in known)
+    degrees = float(np.median([found.degrees for found in known]))
     reach = quantile_of_t(1 - (1 - LEVEL) / 2 / max(1, tests), degrees) + quantile_of_t(POWER, degrees)
     effect = reach * float(np.median([found.stderr or 0.0 for found in known]))
     return effect if effect <= 2 else None

@@ -110,8 +110,10 @@ def test_ends_lie_within_the_range(matrix):
     """Three wrong steps in 30 videos: MCC would be up to 1.30; in -1 to 1 logit is Fisher's z."""
     reference, said = np.full((30, 3), 3.0), np.zeros((30, 3))
     reference[[3, 9, 12], 0], said[[3, 9], 0] = 0, 1
-    row = jackknife(statistic("mcc"), matrix(reference, said, answer="error")).estimate()
-    reach = stats.t.ppf(0.975, 29) * row.stderr / (1 - row.value**2)
+    found = jackknife(statistic("mcc"), matrix(reference, said, answer="error"))
+    row, degrees = found.estimate(), 2 * 30 / (stats.kurtosis(found.without, fisher=False) - 1)
+    assert row.degrees == pytest.approx(degrees) and 2 < degrees < 29  # three videos make the error
+    reach = stats.t.ppf(0.975, degrees) * row.stderr / (1 - row.value**2)
     assert (row.low, row.high) == pytest.approx(tuple(np.tanh(np.arctanh(row.value) + np.array([-reach, reach]))))
     assert row.flags == ("few-errors",) and row.value + reach * (1 - row.value**2) > 1.3
     lead = difference(statistic("mcc"), (made := matrix(reference, said, answer="error")), made.predicting(1 - said))

@@ -68,7 +68,8 @@ def check_jackknife(
     value, c = function(everything), len(different)
     without = np.array([function(everything[names != name]) for name in different])
     error = float(np.sqrt((c - 1) / c * ((without - without.mean()) ** 2).sum()))
-    reach = stats.t.ppf(0.975, sizes.sum() ** 2 / (sizes**2).sum() - 1) * error
+    degrees = min(sizes.sum() ** 2 / (sizes**2).sum() - 1, 2 * c / (stats.kurtosis(without, fisher=False) - 1))
+    reach = stats.t.ppf(0.975, degrees) * error
     ends = value - reach, value + reach
     if least > -np.inf:
         place, width = (value - least) / (1 - least), 1 - least
