@@ -23,7 +23,7 @@ class Estimate:
         p: two-sided p of "it is 0", of a difference; None for others and where nothing can be tested.
         p_holm: the same by Holm's correction over its family.
         n: videos that the value rests on.
-        clusters: independent clusters of those videos; ``degrees``: effective clusters less one, of the t distribution.
+        clusters: independent clusters of those videos; ``degrees``: of freedom, of its t distribution.
         unit: what a cluster is: ``video``, ``performance``, ``student`` or ``site``.
         why: a :class:`~siming_tasks.benchmark.metrics.reasons.Reason` why there is no value or no interval, or an
             analysis' own sentence; empty where both are there.
