@@ -93,7 +93,7 @@ WORDS: Mapping[str, str] = {
     "performances": "Videos of one performance are taken as independent: the interval is too short.",
     # a judge
     "steps": "Each step by itself, the judge against {reference} and the physicians against each other; bias is judge "
-    "minus reference, in points or, of verdicts, shares of the exams.",
+    "minus reference, in points (for verdicts, a share of the exams).",
     "miss": "A missed error is a step with less than full points that the judge called fully correct; a false alarm is "
     "the opposite.",
     "short": "{setting}: the run has replies to {have:,} of {asked:,} questions; the others count as missing.",

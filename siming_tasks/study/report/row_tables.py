@@ -16,8 +16,8 @@ def number(found: Estimate | None, *, signed: bool = False, href: str = "") -> N
     if found is None:
         return None
     comparable = Flag.NOT_COMPARABLE not in found.flags
-    about = {"comparable": comparable, "limits": notes(found), "href": href}
-    return Number(found.value, found.low, found.high, signed=signed, **about)
+    return Number(found.value, found.low, found.high, signed=signed, comparable=comparable, limits=notes(found),
+                  href=href)  # fmt: skip
 
 
 def row_section(rows: Rows, *, reference: str = "the consensus", only: Sequence[str] | None = None) -> Section:

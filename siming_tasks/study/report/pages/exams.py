@@ -136,8 +136,8 @@ def step_rows(
         attributes += f' data-max="{page_points(top)}"'
         attributes += f' data-start="{span[0]}" data-end="{span[1]}"' if span else ""
         why = json.dumps(list(map(visible, lost[step.id]))) if lost.get(step.id) else ""
-        critical = '<b class="critical">!</b> ' if step.critical else ""
-        head = f'<th scope="row">{critical}{ids} <span class="sub">{escape(visible(step.name))}</span></th>'
+        critical = ' class="critical"' if step.critical else ""
+        head = f'<th scope="row"{critical}>{ids} <span class="sub">{escape(visible(step.name))}</span></th>'
         given = [label.scores.get(rater) for rater in dataset.physicians]
         cells = {answer: head + _people_cells(label.consensus, given, top, answer, mapping) for answer in _ANSWERS}
         lost_here = f' data-lost="{escape(why)}"' if why else ""
@@ -185,15 +185,11 @@ def _sheet(
         "title": TASKS[name].title,
         "runs": _heads(answers),
         "rows": Markup("".join(line for _, line in sorted(rows, key=lambda row: -row[0]))),
-        "total": _TOTALS[answer],
+        "total": "Points" if answer == "score" else "Steps called wrong",
         "max": sum(step.top for step in steps) if answer == "score" else None,
         **_people_totals(video, dataset, answer),
         "totals": [run.total(video.video_id) for run in answers],
     }
-
-
-_TOTALS: Mapping[Answer, str] = {"score": "Points", "error": "Steps called wrong"}
-"""Heads of the row of totals."""
 
 
 def list_videos(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[RunAnswers]], link: VideoLinker) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,25 +28,24 @@ from siming_tasks.study.results.lmms_eval_commands import command_of
 from siming_tasks.study.results.unread_replies import EXAMPLES, UnreadReply
 from siming_tasks.study.words import say
 
-MOST_LINKS, MOST_FAR = 12, 15
-"""Exams that a step's line leads to at most, of each kind; answers in the list of those that are furthest away."""
+MOST_LINKS = 12
+"""Exams that a step's line leads to at most, of each kind."""
 ON_PAGE = ("ablations", "sound", "minimal pairs")
 """Tables about a judge that stand on its page, since somebody asked for them; the others stand in a file beside it."""
 _METRICS = {RANKED: "Metrics", ANSWERED: "Metrics over the answered steps", READINGS: "Alternative definitions"}
 _HEADS = {key: row.label for key, row in CATALOGUE.items()}
 """Titles of the tables that every evaluation has, whose lines are skills, and the heads of their columns."""
 STEP_HEADS = ("missed", "false_alarms", "imperfect", "kappa", "physicians", "bias")
-"""Columns of the table of steps, what went wrong first."""
+"""Columns of the table of steps."""
 
 
 class Disagreement(NamedTuple):
-    """One answer that differs from the reference: where, how, and by which share of the step's points."""
+    """One answer that differs from the reference: where and how."""
 
     video: str
     step: str
     second: float | None
     kind: str
-    gap: float
     truth: str
     said: str
 
@@ -75,8 +74,7 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
     """Everything that the page says about one setting."""
     numbers, matrix, dataset = run.settings[name], run.matrices[name], contents.dataset
     reference, slug = reference_of(contents.report["options"]["rater"]), run.source.slug
-    wrong = list(disagreements(matrix, dataset))
-    lines = _by_step(wrong, dataset, name, slug)
+    lines = _by_step(disagreements(matrix, dataset), dataset, name, slug)
     standing = contents.standings[name]
     row = next((each for each in (*standing.rows, *standing.apart_rows) if each.name == run.source.name), None)
     own = Rows.from_json(numbers["rows"])
@@ -89,19 +87,19 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
         "metric": standing.metric,
         "steps": _steps(run.tables[name], dataset, reference, {line["id"]: f"#{name}-{line['id']}" for line in lines}),
         "by_step": lines,
-        "far": [(each, answer_address(name, each.video, slug, each.step))
-                for each in sorted(wrong, key=lambda each: (-each.gap, each.kind != "miss", each.video))[:MOST_FAR]],
         "tables": [*_tables(own, _METRICS, dataset, reference),
                    *_tables(run.tables[name], ON_PAGE, dataset, reference)],
         "labelled": bool((matrix.counted & matrix.answered).any()),
-        "statuses": [(status, n) for status, n in numbers["statuses"].items() if n],
-        "missing": list(numbers["missing"].items()),
-        "media": _media(numbers["media"]),
+        "counts": [
+            ("Replies by status ({answered:,} of {asked:,} asked)".format(**numbers["requests"]),
+             [(status, f"{n:,}") for status, n in numbers["statuses"].items() if n]),
+            ("Steps without an answer, by reason", [(why, f"{n:,}") for why, n in numbers["missing"].items()]),
+            ("Input", _media(numbers["media"])),
+        ],
         "unread": [(reply, answer_address(name, reply.video_id, slug, reply.step_id))
                    for reply in _examples(run, name)],
         "cost": usage_line(usage, len(matrix.video_ids)) if usage else "",
         "served": list(usage["served"]) if usage else [],
-        "requests": numbers["requests"],
     }  # fmt: skip
 
 
@@ -129,12 +127,11 @@ def disagreements(matrix: ScoreMatrix, dataset: Dataset) -> Iterator[Disagreemen
         true, said = float(matrix.reference[v, s]), float(matrix.predicted[v, s])
         kind = difference_kind(said, true, top, matrix.answer) or ""
         label = dataset.video(video).step(step)
-        gap = abs(said - true) / top if score else 1.0
         words = (page_points(true), page_points(said)) if score else (VERDICTS[true < top], VERDICTS[bool(said)])
-        yield Disagreement(video, step, label.start, kind, gap, *words)
+        yield Disagreement(video, step, label.start, kind, *words)
 
 
-def _by_step(wrong: Sequence[Disagreement], dataset: Dataset, setting: str, slug: str) -> list[dict[str, Any]]:
+def _by_step(wrong: Iterable[Disagreement], dataset: Dataset, setting: str, slug: str) -> list[dict[str, Any]]:
     """For each step, links to the exams in which it missed an error, and in which it invented one."""
     found: dict[str, dict[str, list[Disagreement]]] = {}
     for each in wrong:
@@ -196,7 +193,8 @@ def _file(run: RunAnalysis, dataset: Dataset, reference: str) -> Section:
 
 
 def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
-    rows = [(f"shown as {mode}", f"{n:,} requests") for mode, n in media.get("modes", {}).items()]
+    rows = [("not recorded" if mode == "unknown" else mode, f"{n:,} requests")
+            for mode, n in media.get("modes", {}).items()]  # fmt: skip
     rows += [(f"sent as {name}", f"{n:,} requests") for name, n in media.get("encodings", {}).items()]
     for key, unit in (("n_frames", "frames"), ("fps", "frames/s")):
         if key in media:

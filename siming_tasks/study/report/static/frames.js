@@ -1,8 +1,6 @@
 // Still pictures out of videos, drawn one after another by hidden players; and what to say of a video that is not there.
 "use strict";
 
-window.SIMING = window.SIMING || {};
-
 // A sentence of ours, which the page brings along; text in braces is filled in.
 SIMING.say = (key, values = {}) => JSON.parse(document.querySelector("main").dataset.words)[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
@@ -56,15 +54,15 @@ SIMING.make = (name, text, attributes = {}) => {
   };
 }
 
-// Draws the frame that an element names (data-media, data-time) when it comes into view; says in `note` if it cannot.
-SIMING.stills = (note, width) => {
+// Draws the frames that elements name (data-media, data-time) when they come into view.
+{
   const seen = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
+    for (const { target } of entries.filter((entry) => entry.isIntersecting)) {
       seen.unobserve(target);
-      SIMING.still(target.dataset.media, parseFloat(target.dataset.time), width, () => target.isConnected).then(
+      SIMING.still(target.dataset.media, parseFloat(target.dataset.time), 320, () => target.isConnected).then(
         (canvas) => { if (canvas) target.append(canvas); },
         () => {
+          const note = document.querySelector(".player-error");
           target.textContent = "no video";
           note.textContent = SIMING.say("no video", { path: target.dataset.media });
           note.hidden = false;
@@ -72,8 +70,8 @@ SIMING.stills = (note, width) => {
       );
     }
   }, { rootMargin: "200px" });
-  return seen;
-};
+  for (const picture of document.querySelectorAll(".still[data-media]")) seen.observe(picture);
+}
 
 // Says below a player why it shows nothing, whenever the page learns of it: before this script ran, too.
 SIMING.watch = (player, note) => {

@@ -1,8 +1,6 @@
 // Where a reply gives a step's answer: the place that names the step and holds the value that was read.
 "use strict";
 
-window.SIMING = window.SIMING || {};
-
 {
   const WRONG = /^(?:in-?correct|wrong|false|fail(?:ed|s)?|error|no|not correct|错误|不正确|错)$/i;
   const RIGHT = /^(?:correct|right|true|pass(?:ed)?|ok|yes|正确|对)$/i;

@@ -2,8 +2,6 @@
 // cell is opened; whatever a model wrote goes into the page as text and nothing else.
 "use strict";
 
-window.SIMING = window.SIMING || {};
-
 {
   const { make } = SIMING;
   const stored = new Map();

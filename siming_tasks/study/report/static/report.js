@@ -1,6 +1,26 @@
 // Tables that sort, filter and page. Everything is readable without this file.
 "use strict";
 
+window.SIMING = window.SIMING || {};
+
+// A bar of tabs with roles, clicks and arrow keys; returns what marks the chosen one.
+SIMING.tabs = (bar, label, choose) => {
+  const tabs = [...bar.children];
+  bar.setAttribute("role", "tablist");
+  bar.setAttribute("aria-label", label);
+  for (const tab of tabs) tab.setAttribute("role", "tab");
+  bar.addEventListener("click", (event) => { const at = tabs.indexOf(event.target.closest("button")); if (at >= 0) choose(at); });
+  bar.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) choose((tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length, true);
+  });
+  return (wanted, focus) => tabs.forEach((tab, at) => {
+    tab.setAttribute("aria-selected", String(at === wanted));
+    tab.tabIndex = at === wanted ? 0 : -1;
+    if (focus && at === wanted) tab.focus();
+  });
+};
+
 const number = (cell) => {
   const text = cell.textContent.trim().replace(/\u2212/g, "-").replace(/,/g, "");
   const found = text.match(/^[-+]?\d*\.?\d+/);

@@ -1,8 +1,6 @@
 // The time line: a lane for each skill and for each chosen judge, sub-lanes where spans overlap, the sound, an axis.
 "use strict";
 
-window.SIMING = window.SIMING || {};
-
 {
   const NS = "http://www.w3.org/2000/svg";
   const THICK = 11; // height of a lane; sub-lanes share it, as far as they can still be hit

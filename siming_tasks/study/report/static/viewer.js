@@ -12,13 +12,11 @@
   const sheets = [...main.querySelectorAll(".sheet")];
   const phone = window.matchMedia("(max-width: 60rem)");
   const [judge, beside] = ["judge", "beside"].map((name) => main.querySelector(`select[name=${name}]`));
+  const select = SIMING.tabs(tabs, "Settings", (place, focus) => choose(sheets[place].dataset.setting, focus));
   const table = () => main.querySelector(".sheet:not([hidden]) table");
   let stopAt = null;
   let chosen = null; // the open cell
   let turn = 0;
-
-  // What a reader set up stays as it is on the next page, where the browser lets a page keep something.
-  const kept = (name, value) => { try { if (value !== undefined) localStorage.setItem(`siming-${name}`, value); return localStorage.getItem(`siming-${name}`); } catch { return null; } };
 
   const timeline = new SIMING.Timeline(main.querySelector(".lanes"), parseFloat(main.dataset.duration), (step, run) => {
     const row = rowOf(step);
@@ -225,56 +223,21 @@
 
   function choose(setting, focus) {
     for (const sheet of sheets) sheet.hidden = sheet.dataset.setting !== setting;
-    for (const tab of tabs.children) {
-      const on = tab.dataset.setting === setting;
-      tab.setAttribute("aria-selected", String(on));
-      tab.tabIndex = on ? 0 : -1;
-      if (on && focus) tab.focus();
-    }
+    select(sheets.findIndex((sheet) => !sheet.hidden), focus);
     offer();
     show();
   }
   if (sheets.length) {
-    for (const select of [judge, beside]) select.addEventListener("change", again);
+    for (const list of [judge, beside]) list.addEventListener("change", again);
     tabs.hidden = false;
-    tabs.setAttribute("role", "tablist");
-    tabs.setAttribute("aria-label", "Settings");
-    for (const tab of tabs.children) {
-      tab.setAttribute("role", "tab");
-      tab.addEventListener("click", () => choose(tab.dataset.setting));
-    }
-    tabs.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!step) return;
-      const at = [...tabs.children].indexOf(document.activeElement);
-      choose(tabs.children[(at + step + tabs.children.length) % tabs.children.length].dataset.setting, true);
-    });
   }
 
-  // The bar between the panes: dragged, or moved by the arrow keys.
-  const [cockpit, divider] = [main.querySelector(".cockpit"), main.querySelector(".divider")];
-  function share(percent) {
-    const now = Math.min(80, Math.max(20, Math.round(percent) || 44));
-    cockpit.style.setProperty("--share", now);
-    divider.setAttribute("aria-valuenow", now);
-    if (player) timeline.play(player.currentTime);
-    return now;
-  }
-  divider.hidden = false;
-  share(parseFloat(kept("share")));
-  divider.addEventListener("pointerdown", (event) => { event.preventDefault(); divider.setPointerCapture(event.pointerId); });
-  divider.addEventListener("pointermove", (event) => {
-    if (!divider.hasPointerCapture(event.pointerId)) return;
-    const box = cockpit.getBoundingClientRect();
-    kept("share", share((100 * (event.clientX - box.left)) / box.width));
-  });
-  divider.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -4, ArrowRight: 4 }[event.key];
-    if (step) { event.preventDefault(); kept("share", share(Number(divider.getAttribute("aria-valuenow")) + step)); }
-  });
   flip.addEventListener("click", () => sheetUp(!detail.classList.contains("up")));
 
-  new ResizeObserver(([watch]) => main.style.setProperty("--watch", `${watch.target.offsetHeight}px`)).observe(main.querySelector(".watch"));
+  new ResizeObserver(([watch]) => {
+    main.style.setProperty("--watch", `${watch.target.offsetHeight}px`);
+    if (player) timeline.play(player.currentTime);
+  }).observe(main.querySelector(".watch"));
 
   if (player) {
     const now = main.querySelector(".now");
@@ -290,7 +253,6 @@
     };
     player.addEventListener("timeupdate", tell);
     player.addEventListener("seeked", tell);
-    window.addEventListener("resize", () => timeline.play(player.currentTime));
     SIMING.watch(player, main.querySelector(".player-error"));
     if (main.dataset.transcript !== undefined) SIMING.load(`../transcripts/${videoId}.js`).then(tell);
   }
