@@ -37,6 +37,7 @@ def row_table(
     *,
     label: Callable[[str], str] = str,
     href: Callable[[str, str], str] = lambda row, metric: "",
+    coded: bool = False,
 ) -> Table:
     """One table: a line for each row that occurs, a column for each metric, and below it what a reader must know.
 
@@ -46,6 +47,7 @@ def row_table(
         reference: whose labels the judge is held against, in words.
         label: what a row is called.
         href: where the number of a row and a metric leads; empty: nowhere.
+        coded: leave the limits of numbers out of the notes, for a page that states them by their codes.
     """
     metrics = [key for key in text.heads if part.of(metric=key)] or part.names("metric")
     found: dict[str, dict[str, Estimate]] = {}
@@ -56,13 +58,15 @@ def row_table(
         for row, cells in found.items()
     ]
     head = ["", *(text.heads.get(key, key) for key in metrics)]
-    return Table(head, lines, caption=text.sentence(reference), notes=_notes(part, text))
+    return Table(head, lines, caption=text.sentence(reference), notes=_notes(part, text, coded))
 
 
-def _notes(part: Rows, text: TableText) -> list[str]:
+def _notes(part: Rows, text: TableText, coded: bool) -> list[str]:
     """The p of what is tested, why values or intervals are not there, and what flags mean."""
     below = [Name(f"{each.row}, {text.heads.get(each.metric, each.metric)}: {_p(each)}")
              for each in part if each.p is not None]  # fmt: skip
+    if coded:
+        return list(below)
     why: dict[str, list[str]] = {}
     for each in part:
         if each.why:

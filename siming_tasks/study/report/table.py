@@ -119,7 +119,7 @@ class Number:
 
 
 def limit_codes(numbers: Iterable[Number]) -> dict[str, str]:
-    """Codes of the limits that some numbers have: letters, and an empty one for what every interval has.
+    """Codes of the limits that some numbers have: letters, and an empty one for what every interval has (or value).
 
     Example:
         >>> limit_codes([Number(0.5, 0.4, 0.6, limits=("Few videos.",)), Number(None, limits=("0/0.", "Few videos."))])
@@ -127,8 +127,9 @@ def limit_codes(numbers: Iterable[Number]) -> dict[str, str]:
     """
     numbers = list(numbers)
     met = list(dict.fromkeys(limit for number in numbers for limit in number.limits))
-    intervals = [number.limits for number in numbers if number.interval]
-    every = [limit for limit in met if intervals and all(limit in limits for limits in intervals)]
+    valued = [number for number in numbers if number.limits and number.value is not None]
+    known = [number for number in numbers if number.interval] or valued
+    every = [limit for limit in met if known and all(limit in each.limits for each in known)]
     letters = zip((limit for limit in met if limit not in every), ascii_letters, strict=False)
     return dict.fromkeys(every, "") | dict(letters)
 
@@ -145,6 +146,11 @@ class Table:
     left: Collection[int] = (0,)
     caption: str = ""
     notes: Sequence[str] = ()
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """Codes of the limits of its numbers."""
+        return limit_codes(cell for row in self.rows for cell in row if isinstance(cell, Number))
 
     def explained(self) -> Table:
         """The same table with a note on each mark that a cell has."""

@@ -83,7 +83,7 @@ def test_limits_of_numbers_are_text_and_not_tooltips(lab: Lab) -> None:
         rows = Rows.from_json(found["comparison"]["rows"])
         shown = [*rows.of("ranked", metric=found["comparison"]["headline"]), *rows.of("no-video baselines")]
         limits = {limit for row in shown for limit in notes(row)}
-        said = unescape(" ".join(re.findall(r"(?:<li><sup>\w</sup>|Limits\.</strong>) (.*?)</", part[0])))
+        said = unescape(" ".join(re.findall(r"<li>(?:<sup>\w</sup>|<strong>Limits\.</strong>|) (.*?)</li>", part[0])))
         assert limits and {limit: said.count(limit) for limit in limits} == dict.fromkeys(limits, 1), name
         codes = {limit: code for code, limit in re.findall(r"<li><sup>(\w)</sup> (.*?)</li>", unescape(part[0]))}
         cells = dict(re.findall(r"(always correct|clock)</bdi></th>(.*?)</td>", part[0], re.DOTALL))
@@ -92,6 +92,20 @@ def test_limits_of_numbers_are_text_and_not_tooltips(lab: Lab) -> None:
             if cell := cells.get(row.row.replace("-", " ")):
                 behind = re.findall(r"<sup>(\w)</sup>", cell)
                 assert behind == [codes[limit] for limit in notes(row) if limit in codes], (name, row)
+
+
+def test_each_number_of_a_judge_has_the_codes_of_its_limits(lab: Lab) -> None:
+    """In the table of steps, from the code behind a number to the sentence, as the row of report.json has it."""
+    (run,) = (run for run in lab.json["runs"] if run["slug"] == "example-noisy-7b")
+    steps = Rows.from_json(run["tables"]["full_score"]).of("steps", metric="missed")
+    page = (lab.out / "models" / "example-noisy-7b.html").read_text().split('<section id="full_score"')[1]
+    table, below = page.split("<h3>Steps</h3>")[1].split("<h3>")[0].split("</table>")
+    every = set(re.findall(r"<li>(?:<strong>Limits.</strong>|) (.*?)</li>", unescape(below)))
+    codes = dict(re.findall(r"<sup>(\w)</sup> (.*?)</li>", unescape(below)))
+    for row in steps:
+        cell = re.search(rf">{row.row} .*?</th><td[^>]*>(.*?)</td>", table)
+        assert cell and {codes[code] for code in re.findall(r"<sup>(\w)", cell[1])} == {*notes(row)} - every, row
+    assert len(steps) == 33 and len(codes) > 1
 
 
 def test_numbers_are_those_of_the_library(lab: Lab) -> None:

@@ -169,14 +169,17 @@ def _steps(rows: Rows, dataset: Dataset, reference: str, lines: Mapping[str, str
         return lines.get(row, "") if metric in ("missed", "false_alarms") else ""
 
     return row_table(ordered, TableText(text.title, text.caption, heads), reference,
-                     label=lambda row: names.get(row, row), href=href)  # fmt: skip
+                     label=lambda row: names.get(row, row), href=href, coded=True)  # fmt: skip
 
 
-def _tables(rows: Rows, names: Iterable[str], dataset: Dataset, reference: str) -> list[tuple[str, Table]]:
-    """Title and table of each of these tables about the judge that there is."""
+def _tables(
+    rows: Rows, names: Iterable[str], dataset: Dataset, reference: str, *, coded: bool = True
+) -> list[tuple[str, Table]]:
+    """Title and table of each of these tables about the judge that there is; ``coded``: for the page."""
     texts = table_texts() | {name: TableText(title, "", _HEADS) for name, title in _METRICS.items()}
     return [
-        (texts[name].title, row_table(part, texts[name], reference, label=lambda row: _row_name(row, dataset)))
+        (texts[name].title, row_table(part, texts[name], reference, coded=coded,
+                                      label=lambda row: _row_name(row, dataset)))
         for name in names if (part := rows.of(name))
     ]  # fmt: skip
 
@@ -187,7 +190,7 @@ def _file(run: RunAnalysis, dataset: Dataset, reference: str) -> Section:
     section += [f"> **SYNTHETIC DATA.** {say('synthetic')}"] if dataset.synthetic else []
     for name, rows in run.tables.items():
         section.append(f"## {TASKS[name].title}")
-        for title, table in _tables(rows, rows.names("table"), dataset, reference):
+        for title, table in _tables(rows, rows.names("table"), dataset, reference, coded=False):
             section += [f"### {title}", table]
     return section
 
