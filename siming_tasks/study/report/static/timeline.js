@@ -1,4 +1,5 @@
-// The time line: a lane for each skill and for each chosen judge, sub-lanes where spans overlap, the sound, an axis.
+// The time line: a lane for each skill and for each chosen judge, sub-lanes where spans overlap, the sound, an axis. It
+// repeats the grid for the mouse; keys move in the grid.
 "use strict";
 
 {
@@ -36,7 +37,6 @@
     constructor(holder, length, choose) {
       Object.assign(this, { holder, length, choose, spans: [] });
       this.head = SIMING.make("div", undefined, { class: "playhead", "aria-hidden": "true" });
-      holder.addEventListener("keydown", (event) => this.key(event));
       holder.addEventListener("click", (event) => {
         const span = event.target.closest(".span");
         if (span) this.choose(span.dataset.step, span.dataset.run ?? null);
@@ -53,14 +53,14 @@
       const count = Math.max(pack(spans), 1);
       const gap = 1;
       const size = count > 2 ? THIN : thick;
-      const svg = draw("svg", { class: "lane", width: "100%", height: count * (size + gap), role: "group", "aria-label": label });
+      const svg = draw("svg", { class: "lane", width: "100%", height: count * (size + gap), role: "img", "aria-label": label });
       for (const at of ticks(this.length)) svg.append(draw("line", { class: "rule", x1: this.at(at), x2: this.at(at), y1: 0, y2: "100%" }));
       for (const span of spans) {
         const height = run === undefined || !["same", "lenient", "strict"].includes(span.look) ? size : span.look === "same" ? 1.5 : size / 2;
         const mark = draw("rect", {
           class: `span ${span.look}`, x: this.at(span.start), width: this.at(Math.max(span.end - span.start, span.least)),
           y: span.lane * (size + gap) + (span.look === "same" ? (size - height) / 2 : size - height), height,
-          tabindex: -1, role: "button", "aria-label": span.title, "data-step": span.step,
+          "data-step": span.step,
         });
         if (run !== undefined) mark.dataset.run = run;
         mark.append(draw("title", {}, span.title));
@@ -115,7 +115,6 @@
       this.shown = shown;
       this.holder.replaceChildren(...parts, shown, this.ticks, SIMING.make("span", "", { class: "lane-name" }), axis, this.head);
       this.spans = [...this.holder.querySelectorAll(".span")];
-      if (this.spans.length) this.spans[0].tabIndex = 0;
     }
 
     // What a judge says that its answer rests on, to be drawn under the step's own span.
@@ -139,11 +138,7 @@
     mark(step, run) {
       for (const span of this.spans) {
         span.classList.toggle("on", span.dataset.step === step && (span.dataset.run === undefined || span.dataset.run === run));
-        span.tabIndex = -1;
       }
-      const first = this.spans.find((span) => span.classList.contains("on")) || this.spans[0];
-      if (first && !this.spans.includes(document.activeElement)) first.tabIndex = 0;
-      else if (document.activeElement.matches?.(".span")) document.activeElement.tabIndex = 0;
     }
 
     play(seconds) {
@@ -151,30 +146,6 @@
       if (!lane) return;
       const [outer, inner] = [this.holder.getBoundingClientRect(), lane.getBoundingClientRect()];
       this.head.style.left = `${inner.left - outer.left + (inner.width * Math.min(seconds, this.length)) / this.length}px`;
-    }
-
-    // Left and right: the spans of a lane in time. Up and down: the lane above or below, at the nearest time.
-    key(event) {
-      const span = event.target.closest(".span");
-      if (!span) return;
-      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); this.choose(span.dataset.step, span.dataset.run ?? null); return; }
-      const lanes = [...this.holder.querySelectorAll("svg.lane")].filter((lane) => lane.querySelector(".span"));
-      const middle = (mark) => parseFloat(mark.getAttribute("x")) + parseFloat(mark.getAttribute("width")) / 2;
-      const inTime = (lane) => [...lane.querySelectorAll(".span")].sort((a, b) => parseFloat(a.getAttribute("x")) - parseFloat(b.getAttribute("x")) || a.getAttribute("y") - b.getAttribute("y"));
-      const here = lanes.indexOf(span.closest("svg"));
-      let next;
-      if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
-        const row = inTime(lanes[here]);
-        next = row[row.indexOf(span) + (event.key === "ArrowRight" ? 1 : -1)];
-      } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-        const other = lanes[here + (event.key === "ArrowDown" ? 1 : -1)];
-        if (other) next = inTime(other).reduce((best, mark) => (Math.abs(middle(mark) - middle(span)) < Math.abs(middle(best) - middle(span)) ? mark : best));
-      } else return;
-      event.preventDefault();
-      if (!next) return;
-      for (const mark of this.spans) mark.tabIndex = -1;
-      next.tabIndex = 0;
-      next.focus();
     }
   };
 }

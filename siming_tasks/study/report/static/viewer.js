@@ -216,7 +216,7 @@
       return;
     }
     if (event.key === "j" || event.key === "k") { event.preventDefault(); walk(event.key === "j" ? 1 : -1); return; }
-    if (!player || (event.key !== "p" && (event.key !== " " || event.target.closest("button, video, a, pre, summary, .span")))) return;
+    if (!player || (event.key !== "p" && (event.key !== " " || event.target.closest("button, video, a, pre, summary")))) return;
     event.preventDefault();
     if (player.paused) player.play().catch(() => {}); else player.pause();
   });
