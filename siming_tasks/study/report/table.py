@@ -119,7 +119,7 @@ class Number:
 
 
 def limit_codes(numbers: Iterable[Number]) -> dict[str, str]:
-    """Codes of the limits that some numbers have: letters, and an empty one for what every interval has (or value).
+    """Codes of the limits of numbers: letters, and an empty one for what every interval (without any: value) has.
 
     Example:
         >>> limit_codes([Number(0.5, 0.4, 0.6, limits=("Few videos.",)), Number(None, limits=("0/0.", "Few videos."))])

@@ -114,7 +114,7 @@ def _people_totals(video: Video, dataset: Dataset, answer: Answer) -> dict[str, 
 
 
 class StepRow(NamedTuple):
-    """One step of an exam, the same in every setting: its row's attributes, and by answer the label and the raters."""
+    """One step of an exam: attributes of its row, and by answer the cells of label and raters."""
 
     id: str
     top: float

@@ -9,7 +9,6 @@ import numpy as np
 
 from siming_tasks.benchmark.metrics import Rows, ScoreMatrix
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
-from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.evaluate import ANSWERED, RANKED, READINGS
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.files import atomic_write
@@ -155,14 +154,12 @@ def _steps(rows: Rows, dataset: Dataset, reference: str, lines: Mapping[str, str
     heads = {key: text.heads[key] for key in STEP_HEADS if key in text.heads}
 
     def wrongly(step: str) -> tuple[float, float]:
-        values = {each.metric: each.value or 0.0 for each in by_step[step]}
+        values = {each.metric: each.value or 0.0 for each in part.of(row=step)}
         wrong = values.get("imperfect", 0.0)
         return wrong * values.get("missed", 0.0), (1 - wrong) * values.get("false_alarms", 0.0)
 
-    by_step: dict[str, list[Estimate]] = {}
-    for each in part:
-        by_step.setdefault(each.row, []).append(each)
-    ordered = Rows(each for step in sorted(by_step, key=wrongly, reverse=True) for each in by_step[step])
+    steps = sorted(part.names("row"), key=wrongly, reverse=True)
+    ordered = Rows(each for step in steps for each in part.of(row=step))
     names = {step.id: f"{step.id} {step.name}{', critical' * step.critical}" for step in dataset.rubric.steps}
 
     def href(row: str, metric: str) -> str:

@@ -1,5 +1,4 @@
-// The time line: a lane for each skill and for each chosen judge, sub-lanes where spans overlap, the sound, an axis. It
-// repeats the grid for the mouse; keys move in the grid.
+// The time line: a lane for each skill and for each chosen judge, sub-lanes where spans overlap, an axis; for the mouse.
 "use strict";
 
 {
