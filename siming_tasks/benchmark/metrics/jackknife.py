@@ -138,7 +138,7 @@ class Jackknifed:
             left = np.arctanh(left) if self.scale == "fisher" else left
             square = (left - left.mean()) ** 2
             tails = len(left) * (square**2).sum() / square.sum() ** 2
-            return float(np.fmin(effective - 1, 2 * len(left) / (tails - 1)))
+            return float(np.fmin(effective - 1, 2 * len(left) / np.maximum(tails - 1, NOISE)))
 
     def _ends(self, stderr: float, degrees: float, clusters: int) -> tuple[float, float]:
         """Ends of the interval; NaN where nothing varies."""

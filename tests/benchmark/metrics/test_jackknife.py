@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import expit
 from statsmodels.stats.multitest import multipletests
 
 from siming_tasks.benchmark.metrics import Estimate, Rows, difference, estimate
-from siming_tasks.benchmark.metrics.catalogue import statistic
+from siming_tasks.benchmark.metrics.catalogue import share_of, statistic
 from siming_tasks.benchmark.metrics.correlation import leave_out
 from siming_tasks.benchmark.metrics.jackknife import holm, jackknife, mean
 from siming_tasks.common.errors import DataError
@@ -118,6 +119,15 @@ def test_ends_lie_within_the_range(matrix):
     assert row.flags == ("few-errors",) and row.value + reach * (1 - row.value**2) > 1.3
     lead = difference(statistic("mcc"), (made := matrix(reference, said, answer="error")), made.predicting(1 - said))
     assert lead.high == 2  # of a difference the ends are cut
+
+
+@pytest.mark.parametrize("videos", range(10, 60, 2))
+def test_clusters_that_all_tell_as_much_keep_their_degrees_of_freedom(matrix, videos):
+    """Half of the videos are right: the values without each have the least kurtosis, 1, but for rounding."""
+    right = np.arange(videos)[:, None] % 2 == 0
+    row = jackknife(share_of(lambda m: right, lambda m: m.asked, ""), matrix(3.0 * right, 3.0 * right)).estimate()
+    reach = stats.t.ppf(0.975, videos - 1) * row.stderr / 0.25
+    assert row.degrees == videos - 1 and (row.low, row.high) == pytest.approx((expit(-reach), expit(reach)))
 
 
 @pytest.mark.parametrize(("sizes", "why", "degrees", "flagged"), [
