@@ -299,14 +299,10 @@ class Counted:
             # a share rests on the videos that have its denominator
             rests = ~np.isnan(self.function(counts)) if self.share else counts.any(axis=1)
         why = self.why(whole) if math.isnan(value) else ""
-        how = {
-            "range": self.range,
-            "share": self.share,
-            "why": why,
-            "scale": "logit" if np.isfinite(self.range).all() else "",
-        }
-        how |= {"errors": wrong_steps(matrix)} if self.of_errors else {}
-        return jackknifed(matrix, value, without, rests, clusters, **how)  # type: ignore[arg-type]
+        scale = "logit" if np.isfinite(self.range).all() else ""
+        errors = wrong_steps(matrix) if self.of_errors else math.inf
+        return jackknifed(matrix, value, without, rests, clusters, range=self.range, share=self.share, scale=scale,
+                          errors=errors, why=why)  # fmt: skip
 
 
 def wrong_steps(matrix: ScoreMatrix) -> int:

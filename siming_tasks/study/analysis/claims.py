@@ -22,9 +22,11 @@ NO_MODEL: Mapping[str, str] = {"reference": say("reference judge"), "supervised"
 """Roles of judges that are never ranked or tested with models, with the reason."""
 
 
-def why_unranked(role: str, answered: float) -> str:
+def why_unranked(role: str, answered: float, constant: bool = False) -> str:
     """Reason why a judge of this role that answered this share of the steps is never ranked; empty: it may be."""
-    return NO_MODEL.get(role, "") or (say("partial") if answered < COMPARABLE else "")
+    if role in NO_MODEL:
+        return NO_MODEL[role]
+    return say("partial") if answered < COMPARABLE else say("constant") if constant else ""
 
 
 def is_constant(judge: ScoreMatrix, mapping: LabelMapping = "absolute") -> bool:

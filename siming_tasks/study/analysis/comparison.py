@@ -305,9 +305,9 @@ def _unranked(
     why = {}
     for name, matrix in judges.items():
         value = held[name, headline(matrix.answer)]
-        why[name] = (why_unranked(roles.get(name, "model"), matrix.answered_share)
-                     or (say("constant") if is_constant(matrix, mapping) else "")
-                     or (reason(value.estimate()) if np.isnan(value.value) else ""))  # fmt: skip
+        undefined = reason(value.estimate()) if np.isnan(value.value) else ""
+        how = (roles.get(name, "model"), matrix.answered_share, is_constant(matrix, mapping))
+        why[name] = why_unranked(*how) or undefined
     return {name: said for name, said in why.items() if said}
 
 

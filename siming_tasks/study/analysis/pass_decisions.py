@@ -24,6 +24,7 @@ PASS_MARK = 0.8
 """Share of the points that passes, unless a study states another."""
 Decisions = NDArray[np.int8]
 NEITHER = "No video was decided by both."
+NOBODY = ("No examinee fails by the reference.", "No examinee passes by the reference.")
 
 TABLES: Mapping[str, TableText] = {
     "decisions": TableText(
@@ -60,12 +61,8 @@ def pass_decisions(
     found = {
         "pass_reference": share_of(lambda m: ~m.reference_wrong, lambda m: m.asked, NEITHER),
         "pass_judge": share_of(lambda m: ~m.predicted_wrong, lambda m: m.asked, NEITHER),
-        "false_pass": share_of(
-            lambda m: ~m.predicted_wrong, lambda m: m.asked & m.reference_wrong, "No examinee fails by the reference."
-        ),
-        "false_fail": share_of(
-            lambda m: m.predicted_wrong, lambda m: m.asked & ~m.reference_wrong, "No examinee passes by the reference."
-        ),
+        "false_pass": share_of(lambda m: ~m.predicted_wrong, lambda m: m.asked & m.reference_wrong, NOBODY[0]),
+        "false_fail": share_of(lambda m: m.predicted_wrong, lambda m: m.asked & ~m.reference_wrong, NOBODY[1]),
         **alike,
     }
     missed = share_of(

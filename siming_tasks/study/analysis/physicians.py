@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -141,12 +140,6 @@ def physician_sentence(beside: BesidePhysicians, judge: str, answer: str, unseen
     if unseen and claim.kind in ("as good", "better"):
         names = ", ".join(name.replace("-", " ") for name in unseen)
         return say("cannot tell", judges=names, margin=f"{beside.margin:g} {metric}")
-    how: dict[str, Any] = {
-        "judge": judge,
-        "margin": beside.margin,
-        "metric": metric,
-        "size": str(claim.estimate),
-        "why": claim.why,
-    }
-    said = say(f"physicians {claim.kind}", **how)
+    said = say(f"physicians {claim.kind}", judge=judge, margin=beside.margin, metric=metric, size=str(claim.estimate),
+               why=claim.why)  # fmt: skip
     return said + (f" {say('copy', physician=beside.copy_of)}" if beside.copy_of else "")

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from siming_tasks.benchmark.metrics.classification import ratio
 from siming_tasks.benchmark.metrics.estimate import Rows
-from siming_tasks.benchmark.metrics.jackknife import Counted, jackknife
+from siming_tasks.benchmark.metrics.formats import mean_of
+from siming_tasks.benchmark.metrics.jackknife import Jackknifed, jackknife
 from siming_tasks.benchmark.metrics.no_video import always_correct, always_failed
 from siming_tasks.benchmark.metrics.reasons import Reason
-from siming_tasks.benchmark.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.study.analysis.pairs import is_same
 from siming_tasks.study.analysis.tables import TableText, table_row
 
@@ -29,23 +29,18 @@ TABLES: Mapping[str, TableText] = {
 def sequential_credit(matrix: ScoreMatrix) -> Rows:
     """Table ``strict sequential credit``: the judge, the better constant judge, and the difference, paired."""
     judge, constants = matrix.imputed(), {"always-correct": always_correct, "always-failed": always_failed}
-    found = {name: jackknife(credit(), judge.predicting(answers(judge))) for name, answers in constants.items()}
+    found = {name: credit(judge.predicting(answers(judge))) for name, answers in constants.items()}
     best = max(found, key=lambda name: np.nan_to_num(found[name].value, nan=-1.0))
-    own = jackknife(credit(), judge)
+    own = credit(judge)
     rows = table_row("strict sequential credit", "judge", {"credit": own})
     rows += table_row("strict sequential credit", best, {"credit": found[best]})
     return rows + table_row("strict sequential credit", f"judge - {best}", {"credit": own - found[best]}, tested=True)
 
 
-def credit() -> Counted:
+def credit(matrix: ScoreMatrix) -> Jackknifed:
     """Mean over the videos of the share of the counted steps before the first whose answer differs, in [0, 1]."""
-
-    def counts(matrix: ScoreMatrix) -> FloatArray:
-        due = matrix.counted
-        before = due & ~np.logical_or.accumulate(due & ~is_same(matrix), axis=1)
-        steps = due.sum(axis=1)
-        return np.stack([before.sum(axis=1) / np.maximum(steps, 1), steps > 0], axis=1)
-
-    return Counted(
-        counts, lambda sums: ratio(sums[..., 0], sums[..., 1]), lambda sums: Reason.NOTHING_ANSWERED, (0.0, 1.0)
-    )
+    due = matrix.counted
+    before = due & ~np.logical_or.accumulate(due & ~is_same(matrix), axis=1)
+    steps = due.sum(axis=1, keepdims=True)
+    share = before.sum(axis=1, keepdims=True) / np.maximum(steps, 1)
+    return jackknife(mean_of(share, steps > 0, Reason.NOTHING_ANSWERED), matrix)

@@ -50,13 +50,10 @@ def severity(matrix: ScoreMatrix, raters: Raters | None = None) -> Rows:
     for name, side in {JUDGE: matrix, **rater_pairs(matrix, raters or {})}.items():
         gap = side.predicted_wrong.astype(np.float64) - side.reference_wrong
         found: dict[str, Statistic] = {**_of_totals(side)} if side.answer == "score" else {}
-        found["called_wrong"] = share_of(
-            lambda m: m.predicted_wrong, lambda m: m.counted & m.answered, Reason.NOTHING_ANSWERED
-        )
-        found["prevalence"] = share_of(
-            lambda m: m.reference_wrong, lambda m: m.counted & m.answered, Reason.NOTHING_ANSWERED
-        )
-        found["offset"] = mean_of(gap, side.counted & side.answered, Reason.NOTHING_ANSWERED, (-1.0, 1.0))
+        both, nothing = side.counted & side.answered, Reason.NOTHING_ANSWERED
+        found["called_wrong"] = share_of(lambda m: m.predicted_wrong, lambda m, of=both: of, nothing)  # type: ignore[misc]
+        found["prevalence"] = share_of(lambda m: m.reference_wrong, lambda m, of=both: of, nothing)  # type: ignore[misc]
+        found["offset"] = mean_of(gap, both, nothing, (-1.0, 1.0))
         rows += table_row("severity", name, {key: jackknife(each, side) for key, each in found.items()})
     return rows
 

@@ -53,7 +53,7 @@ def steps(matrix: ScoreMatrix, raters: Raters | None = None, *, mapping: LabelMa
 
 def _statistics(part: ScoreMatrix, mapping: LabelMapping) -> dict[str, Statistic]:
     """The statistics of one step."""
-    known = part.counted & part.answered
+    known, wrong = part.counted & part.answered, part.counted & part.answered & part.reference_wrong
     gap: FloatArray = part.reference_wrong.astype(np.float64) - part.predicted_wrong
     if part.answer == "score":
         gap = part.predicted - part.reference
@@ -61,10 +61,8 @@ def _statistics(part: ScoreMatrix, mapping: LabelMapping) -> dict[str, Statistic
     return {
         "imperfect": share_of(lambda m: m.reference_wrong, lambda m: known, Reason.NOTHING_ANSWERED),
         "kappa": kappa(mapping),
-        "missed": share_of(lambda m: ~m.predicted_wrong, lambda m: known & m.reference_wrong, "No video has it wrong."),
-        "false_alarms": share_of(
-            lambda m: m.predicted_wrong, lambda m: known & ~m.reference_wrong, "No video has it correct."
-        ),
+        "missed": share_of(lambda m: ~m.predicted_wrong, lambda m: wrong, "No video has it wrong."),
+        "false_alarms": share_of(lambda m: m.predicted_wrong, lambda m: known & ~wrong, "No video has it correct."),
         "bias": mean_of(gap, known, Reason.NOTHING_ANSWERED, (-top, top)),
     }
 
