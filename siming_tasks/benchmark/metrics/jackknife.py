@@ -100,11 +100,8 @@ class Jackknifed:
         sizes = self.sizes
         n, clusters = int(sizes.sum()), int(self.rests.sum())
         effective = float(n**2 / (sizes**2).sum()) if n else 0.0
-        few = {
-            Flag.FEW_VIDEOS: n < FEW_VIDEOS,
-            Flag.FEW_CLUSTERS: effective < FEW_CLUSTERS and self.unit != "video",
-            Flag.FEW_ERRORS: self.errors < FEW_ERRORS,
-        }
+        few = {Flag.FEW_VIDEOS: n < FEW_VIDEOS, Flag.FEW_CLUSTERS: effective < FEW_CLUSTERS and self.unit != "video",
+               Flag.FEW_ERRORS: self.errors < FEW_ERRORS}  # fmt: skip
         flags = [Flag(f"these-{unit}s") for unit in self.fixed] + [flag for flag in few if few[flag] and n]
         degrees = self._degrees(effective)
         found = Estimate(None, n=n, clusters=clusters, degrees=degrees, unit=self.unit, flags=tuple(flags))
@@ -177,12 +174,7 @@ def jackknife(statistic: Statistic | Plain, matrix: ScoreMatrix) -> Jackknifed:
 
 
 def jackknifed(
-    matrix: ScoreMatrix,
-    value: float,
-    without: FloatArray,
-    counts: BoolArray,
-    clusters: NDArray[np.intp],
-    **how: object,
+    matrix: ScoreMatrix, value: float, without: FloatArray, counts: BoolArray, clusters: NDArray[np.intp], **how: object
 ) -> Jackknifed:
     """A value of a matrix whose videos ``counts`` (``bool[V]``) it rests on, in ``clusters``, ``intp[V]``."""
     return Jackknifed(value, without, clusters, counts, matrix.unit, matrix.fixed, **how)  # type: ignore[arg-type]
@@ -251,14 +243,10 @@ def combine(
         value = formula(*(np.array([part.value]) for part in parts))[0]
         # a cluster that one value does not rest on changes nothing there
         without = formula(*(part.without for part in parts))
-    return Jackknifed(
-        _number(value),
-        np.where(np.isfinite(without), without, np.nan),
-        first.clusters,
-        np.logical_or.reduce([part.videos for part in parts]),
-        first.unit, first.fixed, bounds, errors=min(part.errors for part in parts),
-        why=undefined[0] if undefined else why or Reason.UNDEFINED,
-    )  # fmt: skip
+    without, videos = np.where(np.isfinite(without), without, np.nan), np.logical_or.reduce([p.videos for p in parts])
+    return Jackknifed(_number(value), without, first.clusters, videos, first.unit, first.fixed, bounds,
+                      errors=min(part.errors for part in parts),
+                      why=undefined[0] if undefined else why or Reason.UNDEFINED)  # fmt: skip
 
 
 def mean(parts: Sequence[Jackknifed]) -> Jackknifed:
@@ -297,7 +285,7 @@ class Counted:
         with np.errstate(divide="ignore", invalid="ignore"):
             value, without = float(self.function(whole)), self.function(whole - by_cluster)
             # a share rests on the videos that have its denominator
-            rests = ~np.isnan(self.function(counts)) if self.share else counts.any(axis=1)
+            rests = np.asarray(~np.isnan(self.function(counts)) if self.share else counts.any(axis=1))
         why = self.why(whole) if math.isnan(value) else ""
         scale = "logit" if np.isfinite(self.range).all() else ""
         errors = wrong_steps(matrix) if self.of_errors else math.inf
