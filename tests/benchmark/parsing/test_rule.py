@@ -230,7 +230,8 @@ def test_about_one_step(reply: str, expected: float | None) -> None:
         ("It is deep. The step is incorrect because it fades.", None), ("The step is not fully correct; it fades.", 1),
         ("I judge it incorrect.", 1), ("It is late, and it is incorrect.", 1), ("If deep, the step is correct.", None),
         ("The step is not incorrect.", None), ("The step is correct except for two strokes.", None),
-        ("In the last clip, the step was correct.", None), ("It is correct, or not?", None), ("The next step was performed incorrectly.", None),
+        ("In the last clip, the step was correct.", None), ("It is correct, or not?", None),
+        ("The next step was performed incorrectly.", None),
     ],
 )  # fmt: skip
 def test_a_sentence_about_one_step(reply: str, expected: float | None) -> None:
