@@ -32,15 +32,17 @@ _UNSURE = re.compile(r"\b(?:would|should|deduct\w*|minus|most|not sure|probably|
 _SEPARATOR = {
     answer: re.compile(
         r"[:=]|\s(?:[-–—]{1,3}|→|->)(?=\s)|[–—]"
-        rf"|(?P<weak>[\s,][\s(]{{0,2}}(?:(?:is|was|gets) )?)(?=(?:{title}[:\s]{{1,3}})?{SAID[answer]})"
+        r"|(?P<weak>[\s,]\s{0,2}(?:\((?![0-9.]{1,5}\s?[a-z分]{0,6}\)))?(?:(?:is|was|gets) )?)"
+        rf"(?=(?:{title}[:\s]{{1,3}})?{SAID[answer]})"
     )
     for answer, title in TITLES.items()
 }
-"""What may stand between a step and its value; a blank, comma or bracket only directly before the value."""
+"""What may stand between a step and its value, a weak mark only directly before it; "(2 points)" may be the maximum."""
 _HEADING = re.compile(r"\s{0,9}(?:#{1,6}\s|(?:-{3,99}|_{3,99}|\*{3,99})\Z)")  # or a rule
 _NUMBERED = re.compile(r"[0-9]{1,2}[.)]\s")  # a title, if no sentence ends there
-_OF_ALL = re.compile(r"(?:overall|total|final|in (?:summary|conclusion)|summary|conclusion|综合|总|最终|结论)")
-"""Beginning of a line about all steps."""
+_OF_ALL = re.compile(
+    r"overall|total|final|(?:in )?(?:summary|conclusion)|综合|总|最终|结论"
+)  # begins a line about all steps
 
 
 def read_text(text: str, names: StepNames, answer: Answer, abstain: bool) -> dict[str, Reading]:
