@@ -126,7 +126,7 @@ def _text_of(reply: object) -> str:
             return json.dumps(reply, ensure_ascii=False)
         except (TypeError, ValueError, RecursionError):
             return "<no text>"
-    if '{"' not in reply and _ESCAPED.search(reply):  # one JSON encoding too many: {\\"score\\": 2}
+    if '{"' not in reply and _ESCAPED.search(reply):  # one JSON encoding too many: {\"score\": 2}
         return reply.replace('\\"', '"').replace("\\n", "\n")
     return reply
 
