@@ -85,7 +85,7 @@ def _without_tables(lines: Iterable[str], names: StepNames, answer: Answer) -> I
             column = heads[0] if len(heads) == 1 else column
         elif column is not None and column < len(cells):
             yield f"{fold(owner.id)}: {cells[column]}"
-        if len(names.steps) == 1 and len(cells) == 2:
+        if len(names.steps) == 1 and len(cells) == 2 and (answer == "error" or "/" in cells[1]):  # "Points | 2/5"
             yield ": ".join(cells)
 
 
