@@ -78,7 +78,7 @@ ASIDE = re.compile(
     r"|\b(?:ideal|perfect|flawless|hypothetical) (?:\w+ )?(?:trainee|student|candidate|performance|run|exam|scores?)\b"
     r"|\b(?:such as|could (?:be|give))\W{0,9}\Z)|\W{0,9}(?:(?:this|here|is|an?|the|my|points|ground|output) ){0,4}"
     r"(?:(?:examples?|sample|max(?:imum|ima)?|confidence|deductions?|deducted|timestamps?|truth|answer key|format)\b"
-    r"|[满扣]分|置信度|格式)(?: (?:of|for|per|the|each|is|step|points?|scores?|output|json|answer|format|reads)){0,3}\W{0,9}\Z)",
+    r"|[满扣]分|置信度|格式)(?: (?:of|per|the|each|is|step|points?|scores?|output|answer|format|reads)){0,3}\W{0,9}\Z)",
     re.IGNORECASE,
 )
 """A line before values, and no finished sentence, that calls them an example, a form or another quantity."""
