@@ -52,6 +52,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 
 
 @pytest.mark.host
+@pytest.mark.weekly
 def test_a_wheel_in_a_clean_environment_registers_itself(wheel: Path, tmp_path: Path) -> None:
     """Third-party packages come from this environment by path (its .pth files do not count there), we as a wheel."""
     venv.create(tmp_path / "env", with_pip=True)

@@ -51,9 +51,9 @@ def test_help_lists_every_command_and_group(capsys: pytest.CaptureFixture[str]) 
         text = capsys.readouterr().out
         lines = re.findall(r"^  ([a-z-]+)  +(.*)", text.partition("Commands:")[2], re.MULTILINE)
         names, told = zip(*lines, strict=True)
-        assert all(len(line) <= 50 and line.endswith(".") and ".." not in line for line in told)
+        assert all(line.endswith(".") and ".." not in line for line in told), "nothing is cut"
         listed += [f"{group} {name}".strip() for name in names]
-        assert group or ("lmms-eval --model MODEL --tasks siming" in text and len(text.splitlines()) <= 30)
+        assert group or "lmms-eval --model MODEL --tasks siming" in text
     assert set(listed) == set(COMMANDS) | (set(GROUPS) - {""})
 
 
@@ -108,14 +108,11 @@ def test_no_command_at_all_is_answered_by_the_help_and_the_folder_of_tasks_is_pr
 
 
 def test_every_option_is_a_flag_of_some_command_and_means_the_same_everywhere() -> None:
-    """Exceptions: who rates is not whose points are used; frames are prepared by video, not by request."""
+    """Exceptions: who rates is not whose points are used; frames are prepared, or counted, by video."""
     params = [(name, param) for name in COMMANDS for param in find_command(name).params]
     own = {str(param.name) for _, param in params if isinstance(param, OptionFlag)}
     assert own == {name for name, option in OPTIONS.items() if option.changes != "asking"}
     others = {(name, param.opts[0]) for name, param in params if not isinstance(param, OptionFlag)}
     taken = {option.flag for option in OPTIONS.values()}
-    assert {pair for pair in others if pair[1] in taken} == {
-        ("data rate", "--rater"),
-        ("run prepare", "--shard"),
-        ("run prepare", "--dry-run"),
-    }
+    prepare = {("run prepare", "--shard"), ("run prepare", "--dry-run")}
+    assert {pair for pair in others if pair[1] in taken} == {("data rate", "--rater"), *prepare}

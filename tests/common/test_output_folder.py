@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,11 +114,11 @@ def test_work_is_taken_up_and_done_once(tmp_path: Path) -> None:
     assert tree(tmp_path) == {"out": None, "out/mark": "new", "out/pages": None, "out/pages/new.html": "new"}
 
 
-def test_two_that_make_one_folder_make_it_once(tmp_path: Path) -> None:
-    begun, go, results = threading.Event(), threading.Event(), []
+def test_two_that_make_one_folder_make_it_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    begun, go, results = [], threading.Event(), []
 
     def make(part: Path) -> str:
-        begun.set()
+        begun.append(part)
         assert go.wait(100)
         fill(part, "new")
         return "made"
@@ -126,11 +127,13 @@ def test_two_that_make_one_folder_make_it_once(tmp_path: Path) -> None:
         threading.Thread(target=lambda: results.append(make_once(tmp_path / "out", "ours", is_ours, make)))
         for _ in range(2)
     ]
-    threads[0].start()
-    assert begun.wait(100)
-    threads[1].start()
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + 100
+    while "waiting for it" not in caplog.text and len(begun) < 2 and time.monotonic() < until:
+        time.sleep(0.01)
     go.set()
     for thread in threads:
         thread.join(200)
-    assert sorted(map(str, results)) == ["None", "made"]
+    assert sorted(map(str, results)) == ["None", "made"] and len(begun) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -53,7 +53,7 @@ def login(folder: Path, first: str, second: str) -> str:
 
 
 def folder_of_rows(folder: Path, first: str, second: str) -> str:
-    rows = make_folder(folder / "set", videos=2) / "videos.jsonl"
+    rows = make_folder(folder / "set", videos=1) / "videos.jsonl"
     content = [json.loads(line) for line in rows.read_text().splitlines()]
     for row in content:
         for step in row["steps"]:

@@ -41,14 +41,9 @@ def real_folder(short_demo: Path, tmp_path: Path) -> Path:
     return root
 
 
-@pytest.fixture
-def real(short_demo: Path, tmp_path: Path) -> Path:
-    return real_folder(short_demo, tmp_path)
-
-
-@pytest.fixture
-def dataset(real: Path) -> Dataset:
-    return open_dataset(real)
+@pytest.fixture(scope="module")
+def dataset(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return open_dataset(real_folder(short_demo, tmp_path_factory.mktemp("gate")))
 
 
 @pytest.fixture
@@ -221,7 +216,7 @@ def test_no_way_out_is_open_while_requests_hold_recordings(
 
 
 def test_what_is_no_way_out_stays_open(
-    dataset: Dataset, real: Path, serve: Callable[..., Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short_demo: Path, serve: Callable[..., Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This machine by all its addresses, Unix sockets, look-ups, the master, and those who are stated."""
 
@@ -234,7 +229,10 @@ def test_what_is_no_way_out_stays_open(
     look_up = socket.getaddrinfo
     resolve = {"api.named.example": NOBODY, "node7": "192.0.2.7"}
     monkeypatch.setattr(socket, "getaddrinfo", lambda name, *rest, **_: look_up(resolve.get(name, name), *rest))
-    state(real, consent={"services": ["named.example", "192.0.2.9"], "here": ["node7"]})
+    state(
+        real := real_folder(short_demo, tmp_path),
+        consent={"services": ["named.example", "192.0.2.9"], "here": ["node7"]},
+    )
     service = serve(lambda *_: completion("1"))
     with gate.requests(HERE):
         leads_on((NOBODY, 9))  # before the first recording

@@ -6,8 +6,6 @@ import json
 import logging
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,36 +73,11 @@ def test_the_prediction_lines_of_the_docs_are_read(folder: Path, tmp_path: Path)
     assert all(record["answers"] for records in found.records.values() for record in records)
 
 
-RACE = """
-import sys
-from pathlib import Path
-from siming_tasks.tools.simulator import demo
-from siming_tasks.data import open_dataset, resolve_dataset
-from siming_tasks.options import Options
-real = demo.make_demo
-def counted(out, **options):
-    with open(sys.argv[1] + "/made", "a") as stream:
-        stream.write("once\\n")
-    return real(out, **{**options, "short": True, "jobs": 1})
-demo.make_demo = counted
-demo.DEMO_VIDEOS = 1
-print(open_dataset(resolve_dataset(Options(cache=sys.argv[1]), draw_demo=True)).digest)
-"""
-
-
-def test_the_demo_is_made_once_by_several_processes_and_mended(
+def test_the_demo_is_made_once_and_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The real simulator, with its short form in place of three minutes a video."""
-    command = [sys.executable, "-c", RACE, str(tmp_path)]
-    ranks = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    outputs = [rank.communicate(timeout=240) for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0, 0], outputs
-    assert len({output for output, _ in outputs}) == 1
-    assert (tmp_path / "made").read_text() == "once\n"
-
-    real = demo.make_demo
-    made = []
+    real, made = demo.make_demo, []
 
     def short(out: Path, **options: Any) -> Path:
         made.append(out)
@@ -115,12 +88,11 @@ def test_the_demo_is_made_once_by_several_processes_and_mended(
     settings = Options(cache=str(tmp_path))
     with caplog.at_level(logging.WARNING):
         home = resolve_dataset(settings, draw_demo=True)
-    assert "SYNTHETIC" in caplog.text
-    assert (made, open_dataset(home).synthetic) == ([], True)
+    assert "SYNTHETIC" in caplog.text and open_dataset(home).synthetic
+    assert resolve_dataset(settings, draw_demo=True) == home and made == [home]
     whole = (home / "videos.jsonl").read_text()
     (home / "videos.jsonl").write_text(whole.replace('"consensus": 2', '"consensus": 1', 1))
-    assert resolve_dataset(settings, draw_demo=True) == home
-    assert made == [home]
+    assert resolve_dataset(settings, draw_demo=True) == home and made == [home] * 2
     assert (home / "videos.jsonl").read_text() == whole
 
 

@@ -25,8 +25,8 @@ def arguments(kind: str, tasks: str = TASKS) -> list[str]:
     return ["--model", "siming_reference", "--model_args", f"kind={kind}", "--tasks", tasks]
 
 
-def test_oracle_is_perfect_everywhere(host: Callable[..., Any], command: tuple[str, ...], short_demo: Path) -> None:
-    run = host(*arguments("oracle"), data=short_demo, launcher=command)
+def test_oracle_is_perfect_everywhere(host: Callable[..., Any], short_demo: Path) -> None:
+    run = host(*arguments("oracle"), data=short_demo)
     for scope in ("full", "clip"):
         score, error = run.task(f"{scope}_score"), run.task(f"{scope}_error")
         assert [score[name] for name in ("plcc", "srcc", "qwk", "coverage")] == [1.0] * 4

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from filelock import FileLock
 
-from tests.upstream.scratch import HOST, UPSTREAM, apply, copied, run_tests
+from tests.upstream.scratch import UPSTREAM, apply, copied, run_tests
 
 pytestmark = pytest.mark.weekly
 
@@ -54,20 +54,6 @@ def before(shared: Path) -> Outcomes:
 @pytest.fixture(scope="module")
 def after(shared: Path) -> Outcomes:
     return outcomes(shared, "upstream_after", PATCHES)
-
-
-@pytest.mark.parametrize("patch", PATCHES, ids=NAMES)
-def test_a_patch_applies_alone_and_has_a_test_and_a_text(patch: Path, tmp_path: Path) -> None:
-    touched = re.findall(r"^--- a/(.+)$", patch.read_text(), flags=re.MULTILINE)
-    assert touched
-    for name in touched:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes((HOST.parent / name).read_bytes())
-    apply(patch, tmp_path)
-    for name in touched:
-        compile((tmp_path / name).read_text(), name, "exec")
-        assert (tmp_path / name).read_bytes() != (HOST.parent / name).read_bytes()
-    assert f"pytest {patch.stem}.py" in patch.with_suffix(".md").read_text()
 
 
 @pytest.mark.host

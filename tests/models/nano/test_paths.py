@@ -60,7 +60,7 @@ def exams(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_demo(tmp_path_factory.mktemp("nano") / "exams", videos=2, seed=9191, jobs=2, progress=False)
 
 
-@pytest.mark.parametrize("faults", [FAULTS[:4], pytest.param(FAULTS[4:], marks=pytest.mark.weekly)], ids=len)
+@pytest.mark.parametrize("faults", [FAULTS[:2], pytest.param(FAULTS[2:], marks=pytest.mark.weekly)], ids=len)
 def test_every_quiet_fault_costs(faults: Any, watcher: Watcher, exams: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIMING_DATA", str(exams))
     monkeypatch.setenv("SIMING_CACHE", str(exams.with_name("cache")))

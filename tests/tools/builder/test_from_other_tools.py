@@ -132,7 +132,6 @@ def test_a_recipe_makes_the_table(tmp_path: Path, case: str, monkeypatch: pytest
         made(tmp_path)
     else:
         Path(file).write_text(made, encoding="utf-8")
-    assert len(RECIPES[name].splitlines()) <= 12
     if isinstance(expected, str):
         with pytest.raises(AssertionError, match=expected):
             exec(compile(RECIPES[name], name, "exec"), {})
@@ -151,7 +150,7 @@ def test_transcripts_of_other_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     Path("said/IMG_1.srt").write_bytes(SRT.encode("utf-8-sig"))
     line = {"timestamps": {"from": "00:00:00,100"}, "offsets": {"from": 100, "to": 450}, "text": " Help me!"}
     Path("cpp/IMG_2.json").write_text(json.dumps({"systeminfo": "", "transcription": [line]}))
-    assert len(RECIPES["transcripts"].splitlines()) <= 10 and {*FILES, "transcripts"} == {*RECIPES}
+    assert {*FILES, "transcripts"} == {*RECIPES}
     exec(compile(RECIPES["transcripts"], "transcripts", "exec"), {})
     said = [[(line.start, line.end, line.text) for line in read_transcript(Path(name)).said]
             for name in ("said/IMG_1.vtt", "said/IMG_2.json")]  # fmt: skip

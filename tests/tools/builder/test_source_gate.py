@@ -132,7 +132,7 @@ def test_sound_without_a_decoder_is_named_before_it_is_asked_for(tmp_path: Path)
 
 
 CUT = {
-    "cut.webm": ({"codec": "libvpx"}, {}),
+    "cut.webm": ({"codec": "libvpx", "options": {"deadline": "realtime", "cpu-used": "8"}}, {}),
     "cut.mkv": ({}, {}),
     "cut.mov": ({}, {"movflags": "faststart"}),
     "cut.avi": ({"codec": "mpeg4"}, {}),
