@@ -104,5 +104,5 @@ def test_the_command_says_what_does_not_arrive(
     monkeypatch.setattr(canary, "ask", lambda *_, **__: found)
     assert main(["run", "plan", "--canary", "--model", "m", "--model_args", "a=1"]) == 1
     text = capsys.readouterr().out
-    assert "sound: 1 of 4 right (all 4 by guessing: 1 in 360): NOT SHOWN TO HEAR" in text
-    assert "pictures: 4 of 4 right (all 4 by guessing: 1 in 3,024): the pictures arrive and are used." in text
+    assert "sound: 1 of 4 right (chance of 4 by guessing: 1 in 360): NOT SHOWN TO HEAR" in text
+    assert "pictures: 4 of 4 right (chance of 4 by guessing: 1 in 3,024): the pictures arrive and are used." in text

@@ -92,8 +92,8 @@ def test_what_arrives_is_what_the_record_states(
     ("model", "silent", "task", "words"),
     [
         ("chat.sglang", False, "sound_audio_clip_score", "never sends the sound"),
-        ("chat.longvila", False, "ablation_no_video_clip_score", "cannot be asked without pictures"),
-        ("simple.qwen2_audio", False, "sound_video_audio_clip_score", "hears and does not see"),
+        ("chat.longvila", False, "ablation_no_video_clip_score", "needs pictures or a video"),
+        ("simple.qwen2_audio", False, "sound_video_audio_clip_score", "hears but does not see"),
         ("chat.async_openai", True, "sound_audio_clip_score", "have none (sim001"),
         ("chat.async_openai", True, "sound_video_transcript_full_error", "Add `transcript` to their rows"),
     ],
