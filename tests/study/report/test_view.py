@@ -193,7 +193,7 @@ def test_another_data_set_and_a_broken_report_are_not_viewed(lab: Lab, moved: Pa
     broken = shutil.copytree(moved, tmp_path / "broken", symlinks=True)
     (broken / "media.json").write_text('{"videos": 3}')
     for words, why in (((tmp_path,), "no report. Give the folder that `siming report --out` wrote."),
-                       ((moved, "--data", other), "Give the data set that it was made of."),
+                       ((moved, "--data", other), "Give the data set that it was made from."),
                        ((broken,), "media.json: cannot be read. Write the report again.")):  # fmt: skip
         assert main(["view", *map(str, words), "--no-browser"]) in (1, 2)
         assert why in capsys.readouterr().err
