@@ -131,7 +131,7 @@ def of_csv(path: Path) -> Facts:
         for row in csv.DictReader(stream):
             if row["Kind"] in ("model", "reference"):
                 facts[path.stem, "rank", row["Judge"]] = numbers(row["Rank"])
-                facts[path.stem, "sees_video", row["Judge"]] = SEES[row["Beats every such judge"] or "not tested"]
+                facts[path.stem, "sees_video", row["Judge"]] = SEES[row["Beats all no-video baselines"] or "not tested"]
                 facts[path.stem, "better than", row["Judge"]] = row["Better than"]
     return facts
 
