@@ -1,7 +1,7 @@
-"""Every sentence that the pages of a report and of a board show beside their numbers: each says one thing.
+"""Every sentence that the pages of a report and of a board show with their numbers: each says one thing.
 
 Text in braces is filled in; what is not ours (a run's or a rater's name) is escaped where it is printed. What runs,
-rows and rubrics say of themselves (replies, reasons, criteria) is data and stands with the data.
+rows and rubrics say of themselves (replies, reasons, criteria) is data and is kept with the data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WORDS: Mapping[str, str] = {
     "withheld": "The labels are withheld: nothing can be compared here.",
     "facts": "{runs} on {exams} of {name}, {steps} steps each.",
     "reference": "The reference is {rater}.",
-    "intervals": "Brackets hold 95 % intervals over {clusters}.",
+    "intervals": "Brackets are 95 % intervals over {clusters}.",
     # the verdicts: of the judges
     "alone": "{judge} agrees with the reference by {value} in {metric}, over {over}.",
     "no pair": "Fewer than two judges can be ranked in {metric}, over {over}{why}.",
@@ -53,13 +53,14 @@ WORDS: Mapping[str, str] = {
     "baselines tried here{lead}{columns}.",
     "columns": "; they know, column by column, {columns}",
     "student column": "the same student's other exams",
-    "leak": "The column {column} alone tells which steps are wrong (AUROC {area:.2f}): it leaks the labels and is no "
+    "leak": "The column {column} alone tells which steps are wrong (AUROC {area:.2f}): "
+    "it leaks the labels and is not a "
     "baseline.",
     "never tested": "{judge} is not tested against the no-video baselines: {why}.",
     "best baseline": "The best of these baselines, {name}, has {value} {metric}.",
     # ... of what may be cited, and what else the first lines say
-    "no physicians": "There is no test: fewer than two physicians scored these exams, or no judge can be held against "
-    "them.",
+    "no physicians": "There is no test: fewer than two physicians scored these exams, or no "
+    "judge can be compared with them.",
     "other judges": "Of {number} other judges: {told}.",
     "cited": "{judges}: {what}.",
     "synthetic cited": "SYNTHETIC exams or labels.",
@@ -86,7 +87,7 @@ WORDS: Mapping[str, str] = {
     "partial": "It answered less than 95 % of the steps.",
     "constant": "All its answers are the same.",
     "not comparable": "‡ rests on less than 95 % of the asked steps: neither ranked nor tested.",
-    "few videos": "Fewer than {few} videos: intervals of so few can be too short.",
+    "few videos": "Fewer than {few} videos: such intervals can be too short.",
     "few clusters": "The clusters count as fewer than {few}, few or uneven as they are: intervals are long and rough.",
     "few errors": "Fewer than {few} steps are wrong in the reference: the value rests on these few.",
     "only these": "The interval is of exams {whose} and says nothing of others.",
@@ -127,7 +128,7 @@ REASONS: Mapping[str, str] = {
     Reason.UNDEFINED: "Undefined (0/0).",
     Reason.NOTHING_ANSWERED: "No step has both a reference and an answer.",
     Reason.NOT_ASKED: "No step was asked about.",
-    Reason.ONE_LABEL: "Undefined (0/0): reference and judge give one and the same label everywhere.",
+    Reason.ONE_LABEL: "Undefined (0/0): reference and judge give the same single label everywhere.",
     Reason.ONE_CLASS: "Undefined (0/0): the reference or the judge has a single class.",
     Reason.NONE_CALLED_WRONG: "Undefined (0/0): no step was called wrong.",
     Reason.NONE_CALLED_CORRECT: "Undefined (0/0): no step was called correct.",
@@ -160,7 +161,7 @@ def say(key: str, /, people: str = "physicians", **values: object) -> str:
 
 
 def named_people(text: str, people: str) -> str:
-    """A text of ours with the noun for those who scored; ours say physicians.
+    """One of our texts with the noun for those who scored; our texts say physicians.
 
     Example:
         >>> named_people("Physicians agree; with one physician", "raters")

@@ -1,1 +1,1 @@
-"""Results and sample logs as pages people can look at, as Markdown and as JSON; submissions and a board of them."""
+"""Results and sample logs as pages people can look at, as Markdown and as JSON; submissions and boards."""

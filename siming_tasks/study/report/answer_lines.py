@@ -22,7 +22,7 @@ MOST = 3
 
 
 def answer_lines(standing: Standing) -> list[tuple[str, str]]:
-    """The answer and its sentence: who leads, who saw the video, how far physicians are, what may be cited.
+    """The answer and its sentence: who leads, who saw the video, the comparison with physicians, what may be cited.
 
     Plain text with names of runs in it: escape it. One line where nothing can be compared.
     """
@@ -35,7 +35,7 @@ def answer_lines(standing: Standing) -> list[tuple[str, str]]:
     return [
         (_leader(answers), _rank(standing, made)),
         (f"Saw the video: {_saw(judged)}", _unseen(standing, made)),
-        (named_people(f"Beside the physicians: {beside}", standing.people), named_people(told, standing.people)),
+        (named_people(f"Compared with the physicians: {beside}", standing.people), named_people(told, standing.people)),
         _cited(standing, made, judged),
     ]
 

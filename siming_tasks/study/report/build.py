@@ -52,11 +52,11 @@ def write_report(
 ) -> Path:
     """Analyze the runs and write the report.
 
-    The folder is built beside ``out`` and takes its place at the end; a report that is there already is replaced.
+    The folder is built next to ``out`` and takes its place at the end; an existing report is replaced.
 
     Args:
-        runs: at least one prediction file, lmms-eval output folder, run that is loaded, or what
-            :func:`siming_tasks.study.results.discovery.find_runs` made of them.
+        runs: at least one prediction file, lmms-eval output folder, run that is loaded, or the result of
+            :func:`siming_tasks.study.results.discovery.find_runs`.
         dataset: what they were asked about, or its folder.
         out: the report's folder.
         options: label mapping and rater.
@@ -71,7 +71,7 @@ def write_report(
         ``out``.
 
     Raises:
-        DataError: ``out`` holds something else, or a run cannot be read.
+        DataError: ``out`` contains something else, or a run cannot be read.
 
     Example:
         >>> from siming_tasks import open_dataset, write_report

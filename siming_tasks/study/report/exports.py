@@ -35,7 +35,7 @@ SYNTHETIC_DATA = "SYNTHETIC data."
 
 
 def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun], rater: str) -> None:
-    """Write one run's share of ``answers.csv``, which :func:`join_answers` puts together; ``rater`` gave the truth."""
+    """Write one run's share of ``answers.csv``, which :func:`join_answers` joins; ``rater`` is the reference."""
     data = "SYNTHETIC " * run.dataset.synthetic + one_line(run.dataset.name)
     end = [cell(one_line(rater)), cell(data)]
     with atomic_write(out / "answers" / f"{run.source.slug}.csv") as stream:
@@ -74,8 +74,7 @@ def join_answers(out: Path, slugs: list[str]) -> None:
 def comparison_table(standing: Standing, *, alone: bool = False) -> Table:
     """The one table of a setting, as files print it; the page shows the same cells.
 
-    ``alone``: nothing stands around the rows, as in CSV, so that each says what they are held against, and that its
-    data are synthetic.
+    ``alone``: nothing surrounds the rows, as in CSV, so each states its reference, and that its data are synthetic.
     """
     rows = [*standing.rows, *standing.apart_rows]
     humans = any(row.physicians for row in rows)
@@ -153,7 +152,7 @@ def write_exports(out: Path, standing: Standing) -> None:
 
 
 def summary_markdown(report: Mapping[str, Any], standings: Mapping[str, Standing]) -> str:
-    """The report as GitHub-flavoured Markdown: a table for each setting, and what to bear in mind."""
+    """The report as GitHub-flavoured Markdown: a table for each setting, and the warnings."""
     dataset, options = report["dataset"], report["options"]
     section: Section = [f"# {literal(report['title'])}"]
     if report["synthetic"]:

@@ -2,7 +2,7 @@
 
 The left panel is agreement with the reference labels, over the zone of no-video baselines; the right one agreement
 with each physician, over the band of the physicians' agreement with each other (the reference, which they made
-together, is not on that scale). The same SVG stands in the page (coloured by the style sheet, light and dark, once wide
+together, is not on that scale). The same SVG is in the page (coloured by the style sheet, light and dark, once wide
 and once for phones) and in ``figures/`` for papers (with its colours in it).
 """
 
@@ -24,7 +24,7 @@ from siming_tasks.study.words import say
 
 
 class Role(NamedTuple):
-    """One kind of judge: its sign beside a name, the outline of its mark around 0, 0, and its colour on paper."""
+    """One kind of judge: its sign next to a name, the outline of its mark around 0, 0, and its colour on paper."""
 
     mark: str
     outline: str
@@ -176,7 +176,7 @@ class ForestPlot:
 
 
 def forest_plot(standing: Standing, digits: int = 3) -> ForestPlot | None:
-    """The figure of one setting, with so many digits at the ends of intervals; None if no judge has a value."""
+    """The figure of one setting, with this many digits at the ends of intervals; None if no judge has a value."""
     rows = standing.rows
     judges = [
         row for row in rows if row.role not in ("human", "no_video") and row.value and row.value.value is not None

@@ -1,4 +1,4 @@
-"""Numbers in words and digits: one function for each kind of value that pages, tables and charts print; templates.
+"""Numbers as text: one function for each kind of value that pages, tables and charts print; templates.
 
 Text for terminals and files uses ASCII signs and ``-`` for no value; pages use a true minus sign and an en dash.
 """
@@ -17,7 +17,7 @@ from siming_tasks.common.printed_value import fixed, share_text
 from siming_tasks.common.sanitize import visible
 
 HEAD_COLUMNS = 14
-"""Columns of a name that stands upright in the head of an exam's grid."""
+"""Columns of a name that is written upright in the head of an exam's grid."""
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -48,7 +48,7 @@ def columns(text: str) -> int:
 
 
 def shortened(name: str, most: int) -> str:
-    """A name of at most so many columns, without its middle: models of one family differ at the end.
+    """A name of at most this many columns, without its middle: models of one family differ at the end.
 
     Example:
         >>> shortened("organisation/model-72B-Instruct", 15)
@@ -109,7 +109,7 @@ def usage_line(usage: Mapping[str, Any], videos: int) -> str:
     """Tokens, money and time of a setting's requests in one line.
 
     Args:
-        usage: :func:`siming_tasks.study.results.usage.usage_summary` of them.
+        usage: :func:`siming_tasks.study.results.usage.usage_summary` of the requests.
         videos: among which the money is divided.
 
     Example:

@@ -44,7 +44,7 @@ def row_table(
     Args:
         part: the estimates of one table.
         text: its caption and the heads of its columns.
-        reference: whose labels the judge is held against, in words.
+        reference: name of the reference labels, as text.
         label: what a row is called.
         href: where the number of a row and a metric leads; empty: nowhere.
         coded: leave the limits of numbers out of the notes, for a page that states them by their codes.

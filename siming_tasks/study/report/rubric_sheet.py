@@ -41,8 +41,10 @@ def _levels(step: RubricStep) -> list[str]:
 def _notes(step: RubricStep) -> list[str]:
     """Named errors with their deductions, and what the step needs from earlier ones."""
     notes = [f"−{error.deduct:g}: {error.observable}" for error in step.errors]
-    effects = {"void": "else 0", "context": "bear it in mind"}
     for requirement in step.requires:
-        effect = effects.get(requirement.effect) or f"else at most {count_points(requirement.cap or 0)}"
-        notes.append(f"Needs {requirement.id}: {effect}.")
+        if requirement.effect == "context":
+            notes.append(f"Depends on {requirement.id} (context only).")
+        else:
+            most = "0" if requirement.effect == "void" else f"at most {count_points(requirement.cap or 0)}"
+            notes.append(f"Needs {requirement.id}; otherwise {most}.")
     return notes

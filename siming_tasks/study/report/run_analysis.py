@@ -1,4 +1,4 @@
-"""Reading one run for a report: its numbers, the tables about it, what came back and what was shown, once."""
+"""Reading one run for a report: its numbers, the tables about it, its replies and its input, once."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def analyze_run(
         allow: differences between runs to accept (:data:`siming_tasks.options.DIFFERENCES`).
 
     Raises:
-        DataError: the run cannot be read, holds nothing, or was made with other data.
+        DataError: the run cannot be read, is empty, or was made with other data.
     """
     unread = UnreadReplies(dataset)
     with ReplyFiles(source.slug, out / "data" / source.slug) if out else nullcontext() as files:
@@ -98,7 +98,8 @@ def analyze_run(
     names = [name for name in run.settings if name not in ABLATION_TASKS]
     if not names:
         raise DataError(
-            f"{source.path}: holds ablations only, which say nothing without the plain tasks of the same run. Run both "
+            f"{source.path}: contains only ablations, which say nothing without the plain "
+            "tasks of the same run. Run both "
             "with one --output_path."
             if run.settings
             else f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?"

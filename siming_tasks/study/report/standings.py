@@ -1,4 +1,4 @@
-"""Standings: the judges of one setting beside each other, as pages, files and cards print them.
+"""Standings: the judges of one setting together, as pages, files and cards print them.
 
 Every number is a row of :mod:`siming_tasks.study.analysis.comparison`; nothing is computed here.
 """
@@ -77,7 +77,7 @@ class JudgeRow:
         name: of the judge.
         role: a key of :data:`siming_tasks.study.report.figure.ROLES`.
         slug: of the run's page; empty where there is none.
-        rank: in words, such as ``1 to 3``; empty without one.
+        rank: as text, such as ``1 to 3``; empty without one.
         value: the headline metric against the reference, as ranked.
         physicians: mean agreement with each physician; ``minus``: less theirs with each other.
         over: lead over the no-video baseline ``rival``, whose test decides; ``beats``: better than every one of them.
@@ -110,7 +110,7 @@ class Standing:
     Attributes:
         setting: its name.
         comparison: of the judges that can be compared; None where nothing can be, for the reason ``why``.
-        apart: by run that stands apart, why.
+        apart: by run that is listed apart, the reason.
         entrants: all of them, by name.
         synthetic: the exams are simulated; ``people``: who labelled them, in the plural.
         rubric: what its rubric says of its own state; empty if nothing.
@@ -132,7 +132,7 @@ class Standing:
 
     @property
     def reference(self) -> str:
-        """Whose labels the judges are held against, in words; empty where nothing is compared."""
+        """Name of the reference labels, as text; empty where nothing is compared."""
         return reference_of(self.comparison.facts["reference"]) if self.comparison else ""
 
     @property
@@ -205,7 +205,7 @@ class Standing:
 
 
 def reference_of(rater: str, dataset: Dataset | None = None) -> str:
-    """The reference in words; with a data set also of how many physicians a consensus is."""
+    """The reference as text; with a data set also the number of physicians behind a consensus."""
     of = f" of {len(dataset.physicians)} {dataset.people}" if dataset and dataset.physicians else ""
     return f"the consensus{of}" if rater == CONSENSUS else rater
 

@@ -138,7 +138,7 @@ def limit_codes(numbers: Iterable[Number]) -> dict[str, str]:
 class Table:
     """Heads of columns and rows, with a caption and footnotes (a paragraph each, plain words) below them.
 
-    Columns of text are those at the positions ``left``; the others hold numbers.
+    Columns of text are those at the positions ``left``; the others contain numbers.
     """
 
     heads: Sequence[str]
@@ -176,7 +176,7 @@ class Table:
         return "\n\n".join(["\n".join(lines), *self.below()])
 
     def to_tex(self) -> str:
-        r"""A ``tabular`` with booktabs rules; caption and notes stand below."""
+        r"""A ``tabular`` with booktabs rules; caption and notes are below."""
         kinds = "".join("l" if place in self.left else "r" for place in range(len(self.heads)))
         head, *rows = (" & ".join(map(_tex_cell, row)) + r" \\" for row in (self.heads, *self.rows))
         lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule"]

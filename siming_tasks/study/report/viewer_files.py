@@ -7,7 +7,7 @@ by id), ``prompt`` (name and text), ``frames`` (seconds), ``transcript`` (start,
 
 A prompt is named by the hash that the run's records state, so that a prompt of another version is never shown for it.
 Model text is data: it is cut to a bearable length and written so that no page takes it for markup or script.
-``media.json`` alone is no script: from it ``siming view`` reads the links to the videos again.
+``media.json`` alone is not a script: from it ``siming view`` reads the links to the videos again.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def shorten(text: str) -> str:
 
 
 def script_json(value: Any) -> str:
-    """JSON that can stand in a script or a page: pure ASCII, and without a character that HTML gives a meaning to.
+    """JSON that can be put into a script or a page: pure ASCII, and without a character that HTML gives a meaning to.
 
     NaN and infinity become null.
     """
@@ -88,10 +88,10 @@ def script_call(function: str, *values: Any) -> str:
 
 
 def data_calls(text: str) -> str:
-    """A data file written anew from the JSON in it, so that nothing of it runs but the viewer's own functions.
+    """A data file written again from the JSON in it, so that nothing of it runs but the viewer's own functions.
 
     Raises:
-        ValueError: it holds something else than calls of :data:`CALLS` with JSON in them.
+        ValueError: it contains something else than calls of :data:`CALLS` with JSON in them.
     """
     written = []
     for line in text.splitlines():
@@ -123,7 +123,7 @@ class ReplyFiles:
     def put(self, record: Record, reply: str | None) -> None:
         """Write the reply of one record, if its line had one; consecutive records of a video are written together.
 
-        Replies to ablations are left out: no page shows them beside a video that they were not given to.
+        Replies to ablations are left out: no page shows them with a video that they are not about.
         """
         if reply is not None and record.setting not in ABLATION_TASKS:
             self.count += record.id not in self._written
@@ -215,7 +215,7 @@ class PromptFiles:
 def reasons_for_lost_points(dataset: Dataset, video: Video) -> dict[str, list[str]]:
     """Reasons by step why points were lost, in the rubric's words; empty without the simulator's event log.
 
-    A log that cannot be read, or tells of other things, says nothing: it is no part of the data set's contract.
+    A log that cannot be read, or tells of other things, says nothing: it does not belong to the data set's contract.
     """
     path = dataset.root / "events" / f"{Path(video.video_id).name}.json"
     try:
@@ -314,7 +314,7 @@ def read_media_links(folder: Path) -> MediaLinks:
     """The links of a report.
 
     Raises:
-        DataError: the folder is no report, or one whose links cannot be read.
+        DataError: the folder is not a report, or its links cannot be read.
     """
     path = folder / LINKS_FILE
     if not path.is_file():

@@ -45,7 +45,7 @@ def test_the_lines_stand_before_the_figure_in_markdown_and_on_the_card(lab: Lab,
     texts = [card, to_markdown(setting_section(standing)), (lab.out / "report.md").read_text()]
     texts += [(lab.out / "tables" / f"{NAME}.md").read_text()]
     for text in texts:
-        for start in ("Saw the video: ", "Beside the physicians: ", "May be cited: nothing"):
+        for start in ("Saw the video: ", "Compared with the physicians: ", "May be cited: nothing"):
             assert f"- **{start}" in text
     assert len(heads) == 4 and heads[1].startswith("Saw the video: ")
 
@@ -61,7 +61,7 @@ def test_each_line_names_what_it_rests_on(standing: Standing) -> None:
     sure = replace(place.claim, kind="worse", estimate=replace(place.claim.estimate, low=-0.75, high=-0.5))
     held = replace(made, physicians={run: replace(place, claim=sure)})
     head, beside = answer_lines(replace(standing, comparison=held))[2]
-    assert head == "Beside the physicians: worse" and "-0.626 [-0.750, -0.500]" in beside and run in beside
+    assert head == "Compared with the physicians: worse" and "-0.626 [-0.750, -0.500]" in beside and run in beside
     assert "SYNTHETIC" in cited and f"{made.videos} exams, fewer than 20: a pilot." in cited
     assert "not reviewed by a clinician" in cited and cited.endswith("Not for scoring people.")
 

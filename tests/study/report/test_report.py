@@ -207,7 +207,7 @@ def test_ablations_are_a_table_of_the_judge_and_nothing_else(lab: Lab, tmp_path:
         (model / log.name).write_bytes(log.read_bytes())
     every = (*BENCHMARK_TASKS, *ABLATION_TASKS)
     reference = write_run(lab.dataset, tmp_path / "reference", "rater_b", settings=every)
-    with pytest.raises(DataError, match="holds ablations only, which say nothing without the plain tasks"):
+    with pytest.raises(DataError, match="contains only ablations, which say nothing without the plain tasks"):
         lab.report(tmp_path / "out", alone)
     out = lab.report(tmp_path / "out", model, reference)
     report = json.loads((out / "report.json").read_text())

@@ -30,7 +30,7 @@ def test_the_whole_default_rubric_is_on_the_sheet() -> None:
             assert " ".join(str(said).split()) in printed, said
     assert "19 steps, 60 points" in printed
     assert tags.count("b") == sum(int(step.max_score) + 1 for step in rubric.steps) + 33  # and N/A each
-    assert "Needs bmv_02: else at most 1 point." in printed and "−2: only taps or only calls" in printed
+    assert "Needs bmv_02; otherwise at most 1 point." in printed and "−2: only taps or only calls" in printed
 
 
 def test_half_points_a_long_scale_and_hostile_text_on_a_chosen_skill(tmp_path: Path, capsys: Any) -> None:

@@ -353,7 +353,7 @@ def test_one_label_for_every_step_gives_no_label_away(dozen: Dataset, tmp_path: 
     told = []
     for exams in (constant, dozen):
         written, page, *_ = board_of(exams, tmp_path / "inbox")
-        assert not any(said in page + json.dumps(written) for said in ("0/0", "one and the same"))
+        assert not any(said in page + json.dumps(written) for said in ("0/0", "same single label"))
         told.append([(part["judges"], part["not_ranked"], part["why"]) for part in written["settings"]])
     assert told[0] == told[1] and told[0][0][:2] == ([], {"acme 1": "All its answers are the same."})
 

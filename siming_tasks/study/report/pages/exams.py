@@ -193,7 +193,7 @@ def _sheet(
 
 
 def list_videos(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[RunAnswers]], link: VideoLinker) -> None:
-    """Write the list of all videos with everybody's totals in the first setting, those judged worst first.
+    """Write the list of all videos with all totals in the first setting, those judged worst first.
 
     The browser pages and searches it.
     """
@@ -251,7 +251,7 @@ class VideoTotal(NamedTuple):
 
     @property
     def rests_on(self) -> str:
-        """Steps that it rests on in words, such as ``29/33 steps``; empty if it is complete."""
+        """Text on the steps that it rests on, such as ``29/33 steps``; empty if it is complete."""
         return "" if self.answered == self.due else f"{self.answered}/{self.due} steps"
 
 

@@ -30,7 +30,7 @@ from siming_tasks.study.words import say
 MOST_LINKS = 12
 """Exams that a step's line leads to at most, of each kind."""
 ON_PAGE = ("ablations", "sound", "minimal pairs")
-"""Tables about a judge that stand on its page, since somebody asked for them; the others stand in a file beside it."""
+"""Tables about a judge that are on its page; the others are in a file next to it."""
 _METRICS = {RANKED: "Metrics", ANSWERED: "Metrics over the answered steps", READINGS: "Alternative definitions"}
 _HEADS = {key: row.label for key, row in CATALOGUE.items()}
 """Titles of the tables that every evaluation has, whose lines are skills, and the heads of their columns."""

@@ -79,7 +79,7 @@ class Site:
 class ReportContents:
     """Everything that the pages of a report are written from, into the folder ``out``.
 
-    ``facts`` is what every page shows, with the navigation; ``report`` holds the numbers as they stand in
+    ``facts`` is what every page shows, with the navigation; ``report`` has the numbers as in
     ``report.json``; ``standings`` are the comparisons by setting; ``link`` gives the address of a video's file.
     """
 
@@ -93,7 +93,7 @@ class ReportContents:
 
     @property
     def site(self) -> Site:
-        """The folder of pages; made anew, since templates do not travel to worker processes."""
+        """The folder of pages; made again in each process, since templates do not travel to worker processes."""
         return Site(self.out, self.facts)
 
 
