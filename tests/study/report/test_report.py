@@ -103,7 +103,7 @@ def test_a_report_is_replaced_but_nothing_else(lab: Lab, tmp_path: Path) -> None
     assert copies == [lab.dataset.media_path(video).read_bytes() for video in lab.dataset.videos]
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("years")
-    with pytest.raises(DataError, match="precious: exists and is not a report"):
+    with pytest.raises(DataError, match="precious: already exists and is not a report"):
         lab.report(tmp_path / "precious", run)
 
 
