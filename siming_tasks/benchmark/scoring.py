@@ -55,7 +55,7 @@ def score(
         >>> read = lambda points: parse_reply(f'{{"score": {points}}}', [rubric.by_id["cpr_01"]], "score")
         >>> records = [Record("clip_score", f"v{n}", "cpr_01", read(points)) for n, points in enumerate(replies)]
         >>> print(score(records, Exams(rubric, videos), "clip_score").one("answered", "all steps", "qwk"))
-        0.854 [-0.9997, 0.999998]
+        0.854 [-0.9999, 0.999999]
     """
     task = setting_named(task)
     distinct, _ = distinct_records(record for record in records if record.setting == task)
