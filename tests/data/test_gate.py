@@ -28,6 +28,7 @@ from tests.data.conftest import state
 from tests.plugin.serving import Server, completion
 
 PACKAGE = Path(gate.__file__).parents[1]
+HOME = "http://127.0.0.1:9/"
 NOBODY = "192.0.2.1"  # RFC 5737: a connection would wait for long
 REFUSED = r"would go to elsewhere\.example \(127\.0\.0\.1 redirected the request there\)"
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]
@@ -162,22 +163,14 @@ def _in_a_thread(url: str) -> Callable[[], Any]:
     return call
 
 
-def _by_an_own_proxy(url: str) -> Callable[[], Any]:
-    return lambda: of("httpx").Client(proxy=f"http://{NOBODY}:3128").post("http://127.0.0.1:9/", json=BODY)
-
-
 def _by_a_proxy_that_was_open(url: str) -> Callable[[], Any]:
     client = of("httpx").Client(proxy=url.removesuffix("/v1"), trust_env=False)
-    client.post("http://127.0.0.1:9/", json=BODY)
-    return lambda: client.post("http://127.0.0.1:9/", json=BODY)
+    client.post(HOME, json=BODY)
+    return lambda: client.post(HOME, json=BODY)
 
 
 async def _open(host: str) -> None:
     await asyncio.wait_for(asyncio.open_connection(host, 9), 3)
-
-
-def _fast_open(url: str) -> Callable[[], Any]:
-    return lambda: socket.socket().sendto(b"frames", socket.MSG_FASTOPEN, (NOBODY, 9))
 
 
 TRIES: dict[str, Callable[[str], Callable[[], Any]]] = {
@@ -185,13 +178,13 @@ TRIES: dict[str, Callable[[str], Callable[[], Any]]] = {
     "a connection of httpx that was open before": _alive,
     "a connection of requests that was open before": _alive_in_requests,
     "a thread": _in_a_thread,
-    "a client's own proxy": _by_an_own_proxy,
+    "a client's own proxy": lambda url: lambda: of("httpx").Client(proxy=f"http://{NOBODY}:3128").post(HOME, json=BODY),
     "a client's own proxy, connected before": _by_a_proxy_that_was_open,
-    "the proxy of the environment": lambda url: lambda: of("httpx").post("http://127.0.0.1:9/", json=BODY),
+    "the proxy of the environment": lambda url: lambda: of("httpx").post(HOME, json=BODY),
     "http.client": lambda url: lambda: http.client.HTTPConnection(url.split("/")[2]).request("POST", "/", b"{}"),
     "a socket": lambda url: lambda: socket.create_connection((NOBODY, 9), 3),
     "connect_ex": lambda url: lambda: socket.socket().connect_ex((NOBODY, 9)),
-    "TCP fast open": _fast_open,
+    "TCP fast open": lambda url: lambda: socket.socket().sendto(b"frames", socket.MSG_FASTOPEN, (NOBODY, 9)),
     "asyncio": lambda url: lambda: asyncio.run(_open(NOBODY)),
     "IPv6": lambda url: lambda: socket.create_connection(("2001:db8::7", 9), 3),
 }

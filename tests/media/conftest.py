@@ -184,12 +184,7 @@ class Videos:
         return path
 
 
-def _vfr(videos: Videos, path: Path) -> None:
-    make(path, pts=[i * i + 10 * i for i in range(60)], time_base=Fraction(1, 600))
-
-
-def _open_gop(videos: Videos, path: Path) -> None:
-    make(path, options={"x264-params": "open-gop=1:bframes=3:keyint=10:min-keyint=10:scenecut=0"})
+OPEN_GOP = {"x264-params": "open-gop=1:bframes=3:keyint=10:min-keyint=10:scenecut=0"}
 
 
 def _cut_open_gop(videos: Videos, path: Path) -> None:
@@ -212,9 +207,9 @@ SHAPES: dict[str, Any] = {
     "plain": lambda videos, path: make(path),
     "b_pyramid": lambda videos, path: make(path, options={"bf": "4", "x264-params": "b-pyramid=normal:keyint=20"}),
     "no_b": lambda videos, path: make(path, options={"bf": "0"}),
-    "open_gop": _open_gop,
+    "open_gop": lambda videos, path: make(path, options=OPEN_GOP),
     "cut_open_gop": _cut_open_gop,
-    "vfr": _vfr,
+    "vfr": lambda videos, path: make(path, pts=[i * i + 10 * i for i in range(60)], time_base=Fraction(1, 600)),
     "odd": lambda videos, path: make(path, size=(81, 49), pix_fmt="yuv444p"),
     "ten_bit": lambda videos, path: make(path, pix_fmt="yuv420p10le", tags={"colorspace": 1, "color_range": 1}),
     "full_range": lambda videos, path: make(path, pix_fmt="yuvj420p"),

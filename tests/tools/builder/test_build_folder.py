@@ -241,16 +241,6 @@ def rename(given: dict[str, Path], name: str) -> None:
     edit(given, f"\n{NAMES[1]},", f"\n{name},")
 
 
-def loop(path: Path) -> None:
-    path.unlink()
-    path.symlink_to(path)
-
-
-def pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
 KEEP = {"keep_ids": True}
 REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no file": (lambda g: film(g, f"{NAMES[1]}.avi").unlink(), {}, "video '李四': no such file"),
@@ -265,8 +255,9 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no folder, and no points": (
         lambda g: (shutil.rmtree(g["videos"]), edit(g, ",rater_a,2,", ",rater_a,two,", 1)),
         {}, "no such folder. + 'two' is not a number"),
-    "links that lead round": (lambda g: loop(g["rubric"]), {}, "Too many levels of symbolic links."),
-    "a pipe": (lambda g: pipe(g["labels"]), {}, "a pipe; only regular files can be read."),
+    "links that lead round": (lambda g: (g["rubric"].unlink(), g["rubric"].symlink_to(g["rubric"])), {},
+                              "Too many levels of symbolic links."),
+    "a pipe": (lambda g: (g["labels"].unlink(), os.mkfifo(g["labels"])), {}, "a pipe; only regular files can be read."),
     "an id with a blank": (lambda g: None, KEEP, "labels.csv:2: video_id: video 'Zhang San 2024-03-01' cannot be kept"),
     "an id that is a path": (lambda g: rename(g, "fall/1"), KEEP, "video 'fall/1' cannot be kept as an id"),
     "a report's list": (lambda g: rename(g, "index"), KEEP, "video 'index' cannot be kept as an id"),
