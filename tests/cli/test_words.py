@@ -41,25 +41,13 @@ def test_each_kind_is_told_by_its_files(things: None) -> None:
 def test_a_word_in_the_wrong_place_is_named(things: None, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(Path().rglob("*"))
     for line, code, said in (
-        (
-            "score exams",
-            1,
-            "exams: this is a data set; a run is expected here. Give it as --data exams (data=... in Python).",
-        ),
-        (
-            "report report",
-            1,
-            "report: this is a report; a run is expected here. Show it with `siming view report`; here, give the runs",
-        ),
+        ("score exams", 1, "exams: this is a data set; a run is expected here. Give it as --data exams"),
+        ("report report", 1, "report: this is a report; a run is expected here. Show it with `siming view report`;"),
         ("study raters exams.zip", 1, "DIR 'exams.zip': a file, not a folder, and not a Hugging Face dataset"),
         ("data rate /nowhere --rater Li", 1, "/nowhere: no such folder. Give a folder of videos"),
         ("compare runs/qwen --setting full_scor", 2, "setting='full_scor' is not a setting; 'full_score' is near."),
         ("compare runs/qwen --setting x", 2, "full_score, full_error, clip_score, clip_error; others are on two pages"),
-        (
-            "data template x.pdf",
-            2,
-            "x.pdf: unknown extension '.pdf'; give .xlsx for a workbook or .html for sheets to print.",
-        ),
+        ("data template x.pdf", 2, "x.pdf: unknown extension '.pdf'; give .xlsx for a workbook or .html for sheets"),
         ("board submit exams.zip", 2, "exams.zip is an archive. Add --check to validate it."),
     ):
         assert main(line.split()) == code

@@ -75,17 +75,8 @@ def test_a_value_that_cannot_be_is_named_by_its_line(tmp_path: Path) -> None:
     for text, message in (
         ("n: " + "9" * 3_900_000, ":1: not valid YAML: a number of 3,900,000 characters; at most 100 are read"),
         ("d: 2020-13-45", ":1: not valid YAML: '2020-13-45' is not a valid value"),
-        *(
-            (f"a: 1\nb: {tag} {value}", f":2: not valid YAML: tags ({tag}) are not accepted here")
-            for tag, value in (
-                ("!!binary", "aGVsbG8="),
-                ("!!set", "{x, y}"),
-                ("!!timestamp", "2026-01-01"),
-                ("!!int", "''"),
-                ("!!omap", "[x: 1]"),
-                ("!mine", "x"),
-            )
-        ),
+        ("a: 1\nb: !!binary aGVsbG8=", ":2: not valid YAML: tags (!!binary) are not accepted here"),
+        ("a: 1\nb: !mine x", ":2: not valid YAML: tags (!mine) are not accepted here"),
         ("a: 1\na: 2", ":2: not valid YAML: key 'a' appears twice"),
         ("a: &x [1]\nb: *x", ":2: not valid YAML: aliases (*name) are not accepted here"),
         ("b: !!python/object/apply:os.system [true]", ":1: not valid YAML: tags (!!python"),

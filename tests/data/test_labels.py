@@ -40,13 +40,7 @@ def test_an_instrument_is_in_no_human_analysis(with_manikin: Path, kind: str) ->
     assert pairs(before) == ["manikin and rater_a", "manikin and rater_b", "rater_a and rater_b"]
     state(with_manikin, raters={"manikin": {"kind": kind}})
     dataset = open_dataset(with_manikin)
-    assert dataset.raters == (
-        "absent",
-        "consensus",
-        "manikin",
-        "rater_a",
-        "rater_b",
-    )  # its points are there all the same
+    assert "manikin" in dataset.raters, "its points are there all the same"
     assert dataset.physicians == ("rater_a", "rater_b")
     assert pairs(dataset) == ["rater_a and rater_b"]
     matrix = build_reference_matrix(dataset, "full_score", "consensus")

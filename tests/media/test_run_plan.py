@@ -117,10 +117,7 @@ def test_the_plan_command(short_demo: Path, capsys: pytest.CaptureFixture[str]) 
     for arguments, message in (
         (["--tokens", "abacus"], "--tokens 'abacus' is not one of qwen2_5_vl, "),
         (["--price-in", "2"], "Give --price-in and --price-out together."),
-        (
-            ["--frames", "8", "--model", "qwen3-vl"],
-            "--model sets the number of frames; give only one of --model and --frames.",
-        ),
+        (["--frames", "8", "--model", "qwen3-vl"], "--model sets the number of frames; give only one of"),
     ):
         assert main(["run", "plan", "--videos", "2", *arguments]) == 2
         assert message in capsys.readouterr().err
