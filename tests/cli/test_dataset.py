@@ -18,7 +18,7 @@ from siming_tasks.tools.simulator import GENERATOR_VERSION
 from tests.records import number_of, write_rater
 from tests.runs import unanswered, write_run
 
-ON_RUNS = pytest.mark.parametrize("command", ["score", "score --show diagnosis", "compare"])
+ON_RUNS = pytest.mark.parametrize("command", ["score", "compare"])
 
 
 @pytest.fixture(scope="module")

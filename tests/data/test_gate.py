@@ -14,6 +14,7 @@ import threading
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -306,20 +307,26 @@ OPENERS = {
 }  # fmt: skip
 
 
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+
+
 def callers(names: set[str], owner: str = "") -> set[str]:
     """Innermost functions of the package that call one of these names."""
     found = set()
 
     def visit(node: ast.AST, where: str, path: Path) -> None:
-        if isinstance(node, ast.Call):
-            name = ast.unparse(node.func)
-            if name.rpartition(".")[2] in names and (not owner or name.rpartition(".")[0] in ("", owner)):
-                found.add(f"{path.relative_to(PACKAGE).as_posix()}:{where}")
+        called = node.func if isinstance(node, ast.Call) else None
+        if getattr(called, "attr", getattr(called, "id", "")) in names and (
+            not owner or ast.unparse(called).rpartition(".")[0] in ("", owner)  # type: ignore[arg-type]
+        ):
+            found.add(f"{path.relative_to(PACKAGE).as_posix()}:{where}")
         for child in ast.iter_child_nodes(node):
             visit(child, node.name if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else where, path)
 
-    for path in PACKAGE.rglob("*.py"):
-        visit(ast.parse(path.read_text(encoding="utf-8")), "", path)
+    for path, tree in trees().items():
+        visit(tree, "", path)
     return found
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.host
 def test_siming_nano_runs_like_any_model(mode: str, host: Callable[..., Any], short_demo: Path) -> None:
     run = host(
         "--model", "siming_nano", "--model_args", "frames=6,clip_frames=3", "--batch_size", "4",
-        "--tasks", "siming_full_score,siming_clip_error",
+        "--tasks", "siming_full_score,siming_clip_error", "--limit", "12",
         data=short_demo, SIMING_MEDIA=mode, SIMING_FRAMES="6", SIMING_CLIP_FRAMES="3", name=mode,
     )  # fmt: skip
     full, clip = run.task("full_score"), run.task("clip_error")
