@@ -94,7 +94,7 @@ def findings(text: str) -> Iterator[tuple[int, str]]:
 def long_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines of Markdown with more than :data:`MOST` characters that are neither table, code nor link."""
     for number, line in enumerate(_BLOCK.sub(lambda code: "\n" * code[0].count("\n"), text).split("\n"), 1):
-        if not line.lstrip().startswith("|") and len(_TARGET.sub("", line)) > MOST:
+        if not line.lstrip().startswith("|") and len(re.sub(r"(?<=\])\([^)]*\)|https?://\S+", "", line)) > MOST:
             yield number, f"longer than {MOST} characters: {line} -> break the line"
 
 

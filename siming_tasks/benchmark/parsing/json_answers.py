@@ -23,7 +23,7 @@ _HOLDERS = frozenset([
     "output", "json", "data", "items", "steps", "parameters", "arguments", "input", "function", "function_call",
     "tool_calls",
 ])  # fmt: skip
-"""Keys of what may hold answers."""
+"""Keys whose values may be answers."""
 STEP_KEYS = frozenset(["step_id", "id", "step", "step_name", "name", "步骤"])
 """Keys of the step that an object speaks of."""
 _SCALE_WORDS = frozenset(["max", "maximum", "scale", "满分"])  # words of the keys that name a scale

@@ -1,7 +1,7 @@
 """JSON as models write it: every object in a text, forgiving what does not change its meaning.
 
-Forgiven are comments, trailing and missing commas, single quotes, words without quotes, unescaped quotes inside a
-string, fences and a missing end. One pass over the text, in linear time; it never fails.
+Comments, trailing and missing commas, single quotes, words without quotes, unescaped quotes inside a string, fences and
+a missing end are forgiven. One pass over the text, in linear time; it never fails.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ BROKEN = None  # a value that is cut off or has two parts (`"a" or "b"`, `1,5`)
 GAP = "\x03"  # in the place of what is left out of a long reply: it ends whatever is open
 _DEEPEST = 16  # groups within each other
 _OPENING = re.compile(r"""\{(?=\s*(?:\\?["'“{}\[]|\w[\w .-]{0,60}\s*:|//|/\*|\Z))|\[(?=\s{0,99}\{)""")
-"""Beginning of an object or a list of objects: a list of bare values is never an answer, ``\\boxed{4}`` is none."""
+"""Beginning of an object or a list of objects: a list of bare values is never an answer, nor is ``\\boxed{4}``."""
 _TOKEN = re.compile(
     r"""(?P<blank> \s+ | \\ (?=[{}\[\]_]) | ```\w* | // [^\n]* | (?<![^\s,]) \# [^\n]* | /\* .*? (?: \*/ | \Z ) )
       | (?P<mark> [{}\[\]:,] | (?<=["'”0-9}\]]) [：，] )
@@ -34,7 +34,7 @@ _PART = re.compile(f"[^{GAP}]+")
 
 
 class Quoted(str):
-    """A string that stood in quotes."""
+    """A string that was in quotes."""
 
 
 @dataclass
@@ -80,7 +80,7 @@ class _Open(Group):
         self.key, self.parts = None, []
 
     def colon(self) -> None:
-        """Take what stands before a colon as a key; the comma before the key may have been left out."""
+        """Read the text before a colon as a key; the comma before the key may have been left out."""
         name = self.parts.pop() if self.parts and self.key is not None else _joined(self.parts)
         if not isinstance(name, str):
             self.parts.append(BROKEN)

@@ -26,7 +26,7 @@ STATUSES = ("ok", ABSTAINED, "request_failed", "empty", "truncated", "refused", 
 
 MISSING = ("absent", "off_scale", "conflict", "corrected", "unreadable")
 """Reasons for a missing answer: not named, or null; not on the step's scale; two different values in one JSON object;
-taken back in words behind the JSON; a value that is no answer."""
+taken back by text after the JSON; a value that is not an answer."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,9 +57,9 @@ def format_answers(
 
     ``{"scores": {id: points}}`` or ``{"verdicts": {id: "correct" | "incorrect"}}`` for several steps, ``{"score":
     points}`` or ``{"verdict": ...}`` for one. Asked steps without an answer are left out (``{}`` for one step).
-    ``abstained`` steps are called not visible. ``details`` has by key and step id what the reply states beside the
-    answer, in plain JSON: with any, every answer is an object that holds them, a step without one an empty list.
-    ``parse_reply`` reads back the same answers. KeyError: an answer for a step that was not asked.
+    ``abstained`` steps are called not visible. ``details`` has by key and step id the details that the reply states
+    with the answer, in plain JSON: with any, every answer is an object that contains them, a step without one an empty
+    list. ``parse_reply`` reads back the same answers. KeyError: an answer for a step that was not asked.
     """
     stated, key = details or {}, answer_key(answer, "clip")
     for step_id in (*answers, *abstained, *(name for values in stated.values() for name in values)):

@@ -86,7 +86,9 @@ def parse_reply(
         ('truncated', {'cpr_01': 2.0}, {'cpr_02': 'off_scale', 'cpr_03': 'unreadable'})
     """
     if answer not in ANSWERS:
-        raise OptionsError(f"answer={answer!r} is no kind of answer; there are {' and '.join(map(repr, ANSWERS))}.")
+        raise OptionsError(
+            f"answer={answer!r} is not a kind of answer; the kinds are {' and '.join(map(repr, ANSWERS))}."
+        )
     names = StepNames(steps)
     text = _UNSEEN.sub("", _text_of(reply)).strip()
     if not text or _FAILED.match(text):

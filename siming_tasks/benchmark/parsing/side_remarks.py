@@ -1,4 +1,4 @@
-"""Remarks beside answers that change them: a refusal, a correction, another scale or quantity; short lists of words."""
+"""Remarks that change answers: a refusal, a correction, another scale or quantity; short lists of words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SORRY = re.compile(
     r"|作为[^\s,:，：。]{1,16}(?=[,:，：]))(?![a-z])",
     re.IGNORECASE,
 )
-"""Words that may stand before a refusal, at most four of them."""
+"""Words that may precede a refusal, at most four."""
 _OVER = r"(?=\s{0,3}(?:[.,;:!\"—-]|$)| (?:provided|attached|you|content|from|so|because|since|as|and)\b)"
 NOTHING_SEEN = re.compile(
     rf"(?:(?:{_CANNOT}|i (?:do|did)(?:n't| not)(?: have the ability to)?) {_DO} {_A}"

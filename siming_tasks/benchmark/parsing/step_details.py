@@ -1,4 +1,4 @@
-"""Details that a reply states beside its answers, by step: which seconds they rest on, which errors were seen, why."""
+"""Details that a reply states with its answers, by step: which seconds they rest on, which errors were seen, why."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class StepDetail:
 def read_step_details(groups: Iterable[Group], names: StepNames, detail: StepDetail) -> dict[str, Any]:
     """Step id to what a reply's detail of it says, for the asked steps that have one which can be read.
 
-    It stands beside its step's answer (``{"cpr_01": {"score": 1, "evidence": ...}}``) or apart (``"evidence":
-    {"cpr_01": ...}``). As of answers, that of a later object counts; two different ones in one object are none.
+    It is in the object of its step's answer (``{"cpr_01": {"score": 1, "evidence": ...}}``) or apart (``"evidence":
+    {"cpr_01": ...}``). As of answers, that of a later object counts; two different ones in one object do not count.
     """
     found: dict[str, Any] = {}
     for group in groups:
@@ -73,7 +73,7 @@ def read_time_spans(value: Value, _: RubricStep | None = None) -> TimeSpans | No
     """The parts of what is shown that a value names; None for what cannot be read, and for nothing said.
 
     Read are pairs ``[[31.0, 46.5]]``, one pair, texts such as ``"0:31 to 0:46"`` and objects with ``start`` and
-    ``end``. A single moment, a part that ends before it begins and more than :data:`MAX_SPANS` parts are none.
+    ``end``. A single moment, a part that ends before it begins and more than :data:`MAX_SPANS` parts do not count.
     """
     items: Sequence[Value] = [value]
     if isinstance(value, Group) and _span(value) is None:

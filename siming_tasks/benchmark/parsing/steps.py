@@ -13,7 +13,7 @@ from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.types import Answer
 
 Reading = float | str
-"""Points, or 1.0 for incorrect and 0.0 for correct; else a reason of ``MISSING`` or ``abstained``."""
+"""Points, or 1.0 for incorrect and 0.0 for correct; otherwise a reason of ``MISSING`` or ``abstained``."""
 
 MAX_KEY, MAX_VALUE = 300, 300  # characters of a longer text are an explanation
 MARKS = re.compile(r"[\W_]{0,20}")
@@ -51,8 +51,8 @@ def key_name(key: str) -> str:
 class StepNames:
     """The names of the asked steps: id, name in either language, or the id and (the beginning of) a name.
 
-    A maximum behind it, as the prompt has it, and the word "step" before it are left out. A place in a list is no name;
-    a name that two steps share means neither.
+    A maximum behind it, as the prompt has it, and the word "step" before it are left out. A place in a list is not a
+    name; a name that two steps share means neither.
     """
 
     def __init__(self, steps: Sequence[RubricStep]) -> None:
@@ -75,7 +75,7 @@ class StepNames:
         return None if step is None or (top and float(top["top"]) != step.max_score) else step
 
     def find_in(self, title: str) -> RubricStep | None:
-        """The step that a folded title names; beside its id may stand words in brackets, or before it in brackets."""
+        """The step that a folded title names, also as ``id (words)`` or ``words (id)``."""
         if (step := self.find(title)) is not None or len(title) > MAX_KEY:
             return step
         named = list(self._id.finditer(title))
@@ -98,7 +98,7 @@ class StepNames:
     def apart(self, line: str) -> list[str]:
         """The parts of a folded line that enumerates steps (``cpr_01: 2, cpr_02: 3``).
 
-        Where one is but named (``cpr_01, cpr_02: 2``), it is not said whose the value is: the line stays as it is.
+        Where one is but named (``cpr_01, cpr_02: 2``), the step of the value is unclear: the line stays as it is.
         """
         places = [match.start() for match in self._id.finditer(line)]
         if not places or words(line[: places[0]]):
@@ -160,7 +160,7 @@ _REASON = r"(?:\s{0,9}(?:[(,;:。#]|\.\s|(?<=\s)-{1,3}\s|[–—]|(?<=\n)|(?<=\s
 _TITLE = {of: re.compile(rf"\A(?:(?:yes|no), )?{title}\s{{0,9}}[:=为為]?\s{{0,9}}") for of, title in TITLES.items()}
 _VALUE = {answer: re.compile(said + _REASON, re.DOTALL) for answer, said in SAID.items()}
 _DENIES = re.compile(r"(?:no|none|not|false|否|无|没有)\s{0,3}(?:[,.;:!。]|\s-|\Z)|or\b|或")
-"""Beginning of a reason that is no reason, but takes back its answer or gives another one."""
+"""Beginning of a text that is not a reason, but takes back its answer or gives another one."""
 _DOUBT = {
     0.0: re.compile(  # of correct: a contrast that begins a clause, an error
         r"(?:\A|[,;.:(!]\s?)(?:but|however|except|although|though|yet|unless|provided|但|然而|不过|除)|\A(?:not|if)\b|\A不"
@@ -187,7 +187,7 @@ _ABSTAINS = re.compile(
 def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = False) -> Reading:
     """Read points or a verdict, or why a value says nothing of a step.
 
-    A title may stand before it, behind it a mark and a reason that neither takes it back nor has further numbers but
+    A title may precede it; a mark and a reason may follow that neither takes it back nor has further numbers but
     times and quantities.
     """
     written = fold(text[:MAX_VALUE]).strip(_MARKS)

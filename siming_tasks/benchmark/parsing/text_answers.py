@@ -1,4 +1,4 @@
-"""Answers in a reply without JSON: one step a line, table row or headed block; about one step, its closing value."""
+"""Answers in a reply without JSON: one step per line, table row or headed block; about one step, its closing value."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SEPARATOR = {
     )
     for answer, title in TITLES.items()
 }
-"""What may stand between a step and its value, a weak mark only directly before it; "(2 points)" may be the maximum."""
+"""Text allowed between a step and its value, a weak mark only directly before it; "(2 points)" may be the maximum."""
 _HEADING = re.compile(r"\s{0,9}(?:#{1,6}\s|(?:-{3,99}|_{3,99}|\*{3,99})\Z)")  # or a rule
 _NUMBERED = re.compile(r"[0-9]{1,2}[.)]\s")  # a title, if no sentence ends there
 _OF_ALL = re.compile(r"overall|total|final|(?:in )?(?:summary|conclusion)|综合|总|最终|结论")  # begins a line about all

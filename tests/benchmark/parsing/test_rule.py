@@ -253,7 +253,9 @@ def test_a_sentence_about_one_step(reply: str, expected: float | None) -> None:
 )  # fmt: skip
 def test_what_a_reply_may_be(reply: Any, status: str) -> None:
     assert read(reply).status == status
-    with pytest.raises(OptionsError, match="answer='scores' is no kind of answer; there are 'score' and 'error'"):
+    with pytest.raises(
+        OptionsError, match="answer='scores' is not a kind of answer; the kinds are 'score' and 'error'"
+    ):
         read(reply, FULL, "scores")
 
 
