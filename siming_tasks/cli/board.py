@@ -126,7 +126,7 @@ def build(folder: Path, options: Options, labels: Path | None, out: Path, new_le
     from siming_tasks.tools.board.ledger import read_senders
 
     archives, senders = archives_in(folder), read_senders(folder)  # before a data set is looked for
-    sent = Counter(senders.get(alike(path.parent.name)) for path in archives if path.parent != folder)
+    sent = Counter(senders.get(alike(path.parent.name), "") for path in archives if path.parent != folder)
     dataset = cli.open_dataset(options, labels=labels)
     entries, refused = build_board(folder, dataset, out, options, new_ledger=new_ledger)
     for line in refused:

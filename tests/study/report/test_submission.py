@@ -404,6 +404,16 @@ def test_submit_then_board(command: Callable[..., Any], exams: Dataset, make_run
         assert code and why in said, words
 
 
+def test_a_folder_of_nobody_beside_a_listed_sender_is_refused_and_the_rest_is_counted(command, exams, make_run) -> None:
+    run = make_run(exams, Path("run"), "rater_a", model="org/Model", settings=("full_error",))
+    for sender in ("lab", "stranger"):
+        assert command("submit", str(run), "--out", f"inbox/{sender}/{sender}.zip")[0] == 0
+    Path("inbox.senders.txt").write_text("lab\n")
+    code, said = command("build", "inbox", "--out", "board", "--new-ledger")
+    assert code == 1 and "refused: stranger.zip: is not in the folder of a listed sender" in said
+    assert ": lab 1 of 1." in said
+
+
 @pytest.mark.parametrize(
     ("setting", "what"),
     [("ablation_no_video_full_score", "only ablations"), ("full_score_abstain", "another form of the reply")],
