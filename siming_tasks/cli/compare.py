@@ -56,7 +56,7 @@ def compare(
     from siming_tasks.study.analysis.verdicts import four_answers
     from siming_tasks.study.report.row_tables import row_section
     from siming_tasks.study.results.discovery import find_runs
-    from siming_tasks.study.results.run import read_run
+    from siming_tasks.study.results.run import partial_notes_of, read_run
 
     sources = find_runs(run_paths)
     dataset = cli.open_dataset(options, sources, labels=labels, reference=True)
@@ -72,7 +72,9 @@ def compare(
     study = compare_settings(runs, shared, options, allow=allow, against=against, margin=margin)
     parts = {name: part.to_json() | {"answers": [each.to_json() for each in four_answers(part)]}
              for name, part in study.settings.items()}  # fmt: skip
-    found = origin(dataset) | {"settings": parts, "not_compared": dict(study.refused)}
+    few = [f"{run.name}: {note}" for run in runs
+           for note in partial_notes_of(run, [name for name in wanted if name in run.records])]  # fmt: skip
+    found = origin(dataset) | {"settings": parts, "not_compared": dict(study.refused), "warnings": few}
     if inputs:
         found["inputs"] = [
             {"run": run, "setting": name, "rows": rows.to_json()} for (run, name), rows in inputs.items()
@@ -81,6 +83,7 @@ def compare(
     for name, part in study.settings.items():
         printed += [f"## {name} on {title(dataset)}", *_section(part, options.rater)]
     printed += [f"{name}: not compared. {why}" for name, why in study.refused.items()]
+    printed += [literal(note) for note in few]
     for (run, name), rows in inputs.items():
         heading = f"## Inputs of {literal(run)}: {name} on {title(dataset)}"
         printed += [heading, *row_section(rows, reference=options.rater)]

@@ -138,14 +138,15 @@ def _show_diagnosis(
     from siming_tasks.benchmark.tasks import TASKS
     from siming_tasks.study.analysis.diagnosis import diagnose
     from siming_tasks.study.report.row_tables import row_section
-    from siming_tasks.study.results.run import read_run
+    from siming_tasks.study.results.run import partial_notes_of, read_run
 
     run = read_run(source, dataset, partial=partial)
     names = [name for name in run.settings if TASKS[name].base_task not in {*run.settings} - {name}]
     found = {name: diagnose(run, name, options, pass_mark=pass_mark) for name in names}
     printed: Section = []
     for name, rows in found.items():
-        printed += [f"# {name} on {title(dataset)}", *row_section(rows, reference=options.rater)]
+        printed += [f"# {name} on {title(dataset)}", *partial_notes_of(run, [name])]
+        printed += row_section(rows, reference=options.rater)
     settings = {name: {"rows": rows.to_json()} for name, rows in found.items()}
     answer(as_json, origin(dataset) | {"settings": settings}, printed)
 

@@ -105,6 +105,19 @@ def test_allowed_differences_repeats_and_one_run_alone(data, runs, capsys):
     assert "good agrees better with the reference than each of the" in out
 
 
+def test_a_run_that_was_asked_a_part_of_the_questions_is_compared_and_diagnosed_with_that_warning(data, runs, capsys):
+    said = "full_score: only 4 of 12 questions were asked, so it is not ranked with complete runs."
+    part, other = runs("part", 0.2, videos=4), runs("other", 0.8, videos=4)
+    code, out, _ = run(capsys, "compare", part, other, "--data", str(data), "--partial")
+    assert code == 0 and f"part: {said}" in out and f"other: {said}" in out
+    code, out, _ = run(capsys, "compare", part, "--data", str(data), "--partial", "--json")
+    assert json.loads(out)["warnings"] == [f"part: {said}"]
+    code, out, _ = run(capsys, "score", part, "--data", str(data), "--partial", "--show", "diagnosis")
+    assert code == 0 and said in out
+    code, out, _ = run(capsys, "compare", runs("all", 0.2), "--data", str(data))
+    assert code == 0 and "questions were asked" not in out
+
+
 def test_raters_are_chosen_by_name_and_a_consensus_alone_is_nobody(data, runs, capsys, tmp_path):
     out = run(capsys, "study", "raters", str(data), "--raters", "rater_b", "consensus")[1]
     assert "| consensus and rater_b |" in out and "rater_a" not in out

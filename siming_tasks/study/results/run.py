@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -295,6 +295,15 @@ def partial_notes(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
         for name, count in counts.items()
         if count["asked"] < count["expected"]
     ]
+
+
+def partial_notes_of(run: Run, settings: Iterable[str]) -> list[str]:
+    """The sentences of :func:`partial_notes` for a run that was not evaluated."""
+    counts = {
+        name: {"asked": len(run.asked(name)), "expected": len(expected_requests(TASKS[name], run.dataset.videos))}
+        for name in settings
+    }
+    return partial_notes({name: {"requests": count} for name, count in counts.items()})
 
 
 @dataclass(frozen=True, repr=False)
