@@ -82,6 +82,8 @@ def field_message(finding: Mapping[str, Any]) -> str:
     named = {"missing": "missing field", "extra_forbidden": "unknown field"}
     if finding["type"] in named and finding["loc"]:
         return f"{named[finding['type']]} `{finding['loc'][-1]}`"
+    if finding["type"] == "model_type":
+        return "should be a mapping, with a line `field: value` for each field"
     return str(finding["msg"]).removeprefix("Value error, ")
 
 

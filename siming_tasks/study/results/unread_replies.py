@@ -167,11 +167,12 @@ class UnreadNote:
                 yield f"{name}: {loops:,} {'reply ends' if loops == 1 else 'replies end'} in a loop."
 
     def remedies(self) -> list[str]:
-        """Sentences on what a user can do about what there is; a clip is about one step already, a loop never ends."""
+        """Sentences on what a user can do about what there is; a clip is about one step already, a loop never ends.
+
+        A schema would make a model that refuses invent an answer.
+        """
         found = []
-        unread = {
-            name for name, counts in self.statuses.items() if any(map(counts.get, ("unread", "partial", "refused")))
-        }
+        unread = {name for name, counts in self.statuses.items() if any(map(counts.get, ("unread", "partial")))}
         loops = sum(counts.get(LOOP, 0) for counts in self.signs.values())
         if (unread or loops) and not self.schema:
             found.append("SIMING_SCHEMA=json enforces the JSON format where the service supports it")

@@ -168,7 +168,8 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
         what = f"--consensus {rule!r} is neither agree nor mean nor a rater of the table."
         fix = f"Its raters are {', '.join(raters)}." if raters else "It has no rater's points."
         problems.append(Problem("rater-unknown", what, fix, rows[0].file if rows else None))
-    decision = decide(rows, rule, facts)
+        rule, unread = "agree", True
+    decision = decide([row for row in rows if row.video in sources], rule, facts)
     if unread:  # points may lack for that reason alone: only what the raters differ in is sure, and nobody decides yet
         open_ones = tuple(problem for problem in decision.problems if problem.code == "consensus-open")
         decision = replace(decision, problems=open_ones, open=())

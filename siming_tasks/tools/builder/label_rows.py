@@ -194,7 +194,8 @@ def _names(judgments: Sequence[Judgment], who: Persons) -> Iterator[Problem]:
 
         for name in rows:
             if fault := not_a_name(name):
-                fix = "Write the name again." if "lost" in fault else "Leave the cell empty."
+                fix = "Write who judged, or delete the row." if kind == "rater" else "Leave the cell empty."
+                fix = "Write the name again." if "lost" in fault else fix
                 yield problem("no-name", name, fault, fix)
             elif kind == "rater" and is_aggregate(name) and name not in (CONSENSUS, *who.physicians):
                 fix = f"Say --consensus {name!r} if it is what was agreed, else --physician {name!r}, or delete it."

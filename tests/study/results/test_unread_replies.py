@@ -54,6 +54,11 @@ STEP = "SIMING_ASK=step asks one question per step"
             f"{SCHEMA}.\n  one\n  two",
             False,
         ),
+        (  # a schema would make a model that saw no video invent an answer
+            UnreadNote({"full_score": {"ok": 98, "refused": 2}}),
+            "Replies that could not be read completely: full_score 2 of 100 (2.0%: 2 refused).",
+            False,
+        ),
         (
             UnreadNote({"full_score": {"ok": 98, "unread": 2}}),
             f"Replies that could not be read in full: full_score 2 of 100 (2.0%: 2 unread). {SCHEMA}; {STEP}.",

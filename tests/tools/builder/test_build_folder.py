@@ -282,6 +282,21 @@ def test_bad_inputs_are_refused_before_any_work(
     assert [path.name for path in tmp_path.iterdir()] == ["given"]
 
 
+def test_a_misspelled_consensus_or_video_is_reported_alone_and_nobody_has_to_adjudicate_it(
+    given: dict[str, Path], tmp_path: Path
+) -> None:
+    def errors(options: BuildOptions | None = None) -> list[str]:
+        with pytest.raises(DataError) as caught:
+            build_dataset(tmp_path / "exams", **given, options=options)
+        assert [path.name for path in tmp_path.iterdir()] == ["given"]
+        return [problem.code for problem in caught.value.problems if problem.severity == "error"]
+
+    assert errors(BuildOptions(consensus="rater_x")) == ["rater-unknown"]
+    long_table(given["labels"], differ=True)  # on a step of the first video
+    edit(given, NAMES[0], "nowhere")
+    assert errors() == ["video-missing"]
+
+
 def test_a_folder_that_is_there_is_not_overwritten(given: dict[str, Path], tmp_path: Path) -> None:
     first = build_dataset(tmp_path / "exams", **given)
     stamp = (tmp_path / "exams/dataset.yaml").stat().st_mtime_ns

@@ -150,7 +150,7 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
        for one, other in (("1.1", "11"), ("Li Yue", "Li Yu"), ("Zhang", "Chang"), ("10", "1"), ("李", "王"))},
     **{f"{name} as a rater": (LONG.replace("b,1", f"{name},1"), f"[rater-aggregate] + :3: rater: {name!r} + --cons")
        for name in ("Final", "mean", "Konsens", "共识", "最终得分", "Durchschnitt", "Total", "gold", "平均分")},
-    "nobody as a rater": (LONG.replace("b,1", "nan,1"), "[no-name] + :3: rater: 'nan'"),
+    "nobody as a rater": (LONG.replace("b,1", "nan,1"), "[no-name] + :3: rater: 'nan' + Write who judged"),
     "a rater as a number of a program": (LONG.replace("b,1", "1.0,1"), "[no-name] + :3: rater: '1.0' + Write '1'"),
     **{f"an unseen letter in {column}": (
         VIDEO.format("student", "S", "S", 2).replace(old, old + letter + "1", 1),
