@@ -70,6 +70,11 @@ ERRORS = [
 ]  # fmt: skip
 
 
+def test_a_file_without_fields_is_refused_in_plain_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = check(tmp_path / "r.yaml", "video_id,rater\n", capsys)
+    assert code == 1 and "should be a mapping, with a line `field: value` for each field, found 'video_id," in lines[0]
+
+
 @pytest.mark.parametrize(("old", "new", "line", "message"), ERRORS)
 def test_an_error_has_its_line_and_its_fix(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, line: int, message: str
