@@ -252,6 +252,7 @@ class Options:
             if name.startswith("SIMING_") and name not in by_variable:
                 _warn_unknown(name, tuple(by_variable))
         given = {option: env.get(variable, "").strip() for variable, option in by_variable.items()}
+        shard_of(given[OPTIONS["shard"]], OPTIONS["shard"].variable)
         return cls(**{option.name: option.read(text) for option, text in given.items() if text})  # type: ignore[arg-type]
 
     @property
@@ -269,11 +270,11 @@ class Options:
         return Path(self.replies).expanduser() if self.replies else self.cache_dir / "replies"
 
 
-def shard_of(text: str) -> tuple[int, int]:
+def shard_of(text: str, name: str = "shard") -> tuple[int, int]:
     """Number and count of a part such as ``2/5``; (1, 1) for an empty text (OptionsError: it is not a part)."""
     match = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", text or "1/1")
     if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise OptionsError(f"shard={text!r} is not a part such as 2/5, the second of five.")
+        raise OptionsError(f"{name}={text!r} is not a part such as 2/5, the second of five.")
     return int(match[1]), int(match[2])
 
 

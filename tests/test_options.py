@@ -71,6 +71,7 @@ def test_a_wrong_variable_is_refused_by_name_value_and_accepted_values() -> None
         ("SIMING_FRAMES", "6.5", "is not a whole number."),
         ("SIMING_CACHE_GB", "a lot", "is not a number."),
         ("SIMING_MEDIA", "pictures", "is not one of auto, frames, video, proxy."),
+        ("SIMING_SHARD", "0/2", "is not a part such as 2/5, the second of five."),
         ("SIMING_LIMIT_COST", "0", "must be above 0; unset it for no limit."),
         ("SIMING_LIMIT_COST", "nan", "must be from 0 to 1,000,000,000."),
     ):

@@ -45,8 +45,9 @@ def check_alike(results: Sequence[Result]) -> None:
             first, before = known.setdefault(about, (file, facts))
             if differ := next((name for name in {**before, **facts} if before.get(name) != facts.get(name)), None):
                 now, then = (_public_text(differ, stated.get(differ)) for stated in (facts, before))
+                what = f"is {now}, but {then} in" if now != then else "differs from"
                 raise DataError(
-                    f"{file}: {differ} of {about} is {now}, but {then} in {first}. "
+                    f"{file}: {differ} of {about} {what} {first}. "
                     "They are not parts of one run: give different runs separately."
                 )
 
@@ -68,7 +69,7 @@ def _asked_how(result: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
     facts: dict[str, Any] = {str(name): str(value) for name, value in arguments.items() if name not in PLACE}
     flags = config.get("resolved_cli_args") or {}
     facts |= {name: flags[name] for name in _COMMAND if flags.get(name)}
-    yield "the model", {"class": config.get("model"), "name": result.get("model_name"), **facts}
+    yield "the model", {"class": config.get("model"), **facts, "name": result.get("model_name")}
     for task, known in (result.get("configs") or {}).items():
         if str(task).startswith("siming_") and isinstance(known, Mapping):
             metadata = known.get("metadata") or {}

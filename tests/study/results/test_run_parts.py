@@ -152,6 +152,28 @@ def test_parts_that_were_asked_otherwise_are_refused_by_the_fact(
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("model_version", "model_version of the model is 'other', but 'one' in "),
+        ("system_prompt", "system_prompt of the model differs from /"),  # neither is shown
+    ],
+)
+def test_two_models_are_refused_by_what_may_be_named(
+    exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path, argument: str, said: str
+) -> None:
+    one, other = (
+        changed(folder, tmp_path / name, "model_args", f"{argument}={name}")
+        for folder, name in zip(parts[1], ("one", "other"), strict=False)
+    )
+    for folder in (one, other):
+        (file,) = folder.rglob("*_results.json")
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"model_name": folder.name}))
+    with pytest.raises(DataError, match="not parts of one run") as refused:
+        read_run([one, other], exams)
+    assert said in str(refused.value)
+
+
 def test_an_address_and_how_requests_travel_may_differ(
     exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path
 ) -> None:
