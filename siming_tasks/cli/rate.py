@@ -57,7 +57,8 @@ def rate(
 
     folder = dir.expanduser()
     if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder. Give a folder of videos, or a built data set.")
+        what = "a file, not a folder" if folder.exists() else "no such folder"
+        raise DataError(f"{folder}: {what}. Give a folder of videos, or a built data set.")
     if adjudicate and rater:
         raise OptionsError("--adjudicate rates as `consensus`; leave out --rater.")
     if not adjudicate and not rater:

@@ -49,7 +49,7 @@ def check_place(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None
         if mode and any(place.iterdir()):
             if is_one is None or not is_one(place):
                 what = f"already exists and is not {kind}" if kind else "exists"
-                raise DataError(f"{out}: {what}. Choose another folder, or delete this one.")
+                raise DataError(f"{out}: {what}. Choose another folder, or delete this one if you no longer need it.")
             return True
         _refuse_mount(out, place)
         above = next(folder for folder in (*place.parents, Path()) if os.path.lexists(folder))

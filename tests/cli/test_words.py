@@ -44,6 +44,7 @@ def test_a_word_in_the_wrong_place_is_named(things: None, capsys: pytest.Capture
         ("score exams", 1, "exams: this is a data set; a run is expected here. Give it as --data exams"),
         ("report report", 1, "report: this is a report; a run is expected here. Show it with `siming view report`;"),
         ("study raters exams.zip", 1, "DIR 'exams.zip': a file, not a folder, and not a Hugging Face dataset"),
+        ("data rate /etc/passwd --rater Li", 1, "/etc/passwd: a file, not a folder. Give a folder of videos"),
         ("data rate /nowhere --rater Li", 1, "/nowhere: no such folder. Give a folder of videos"),
         ("compare runs/qwen --setting full_scor", 2, "setting='full_scor' is not a setting; 'full_score' is near."),
         ("compare runs/qwen --setting x", 2, "full_score, full_error, clip_score, clip_error; others are on two pages"),

@@ -30,7 +30,8 @@ class VideoFiles:
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise DataError(f"{folder}: no such folder. Give the folder of the video files.")
+            what = "a file, not a folder" if folder.exists() else "no such folder"
+            raise DataError(f"{folder}: {what}. Give the folder of the video files.")
         self.folder = folder
         # ._NAME is what macOS leaves beside a file on foreign disks
         self.files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()

@@ -252,6 +252,9 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "facts about nobody": (lambda g: None, {"rater_facts": {"manikn": Rater("rule")}}, "rater 'manikn', who gave no"),
     "a rater who is none": (lambda g: None, {"consensus": "rater_x"}, "neither agree nor mean nor a rater of the"),
     "no videos": (lambda g: shutil.rmtree(g["videos"]) or g["videos"].mkdir(), {}, "no video file found ("),
+    "a file": (
+        lambda g: (shutil.rmtree(g["videos"]), g["videos"].write_text("")),
+        {}, "videos: a file, not a folder. Give the folder of the video files."),
     "no folder, and no points": (
         lambda g: (shutil.rmtree(g["videos"]), edit(g, ",rater_a,2,", ",rater_a,two,", 1)),
         {}, "no such folder. + 'two' is not a number"),
