@@ -128,6 +128,8 @@ def _section(part: Comparison, reference: str) -> Section:
         between = "-" if rank is None else f"{rank.rank} ({rank.low} to {rank.high})"
         lines.append([Name(run), between, number(part.value(run))])
     notes: list[str] = [Name(f"{run}: {why}") for run, why in part.unranked.items()]
+    if part.facts.get("allowed"):
+        notes.append(f"The runs may differ in {', '.join(part.facts['allowed'])} (--allow).")
     if part.detectable:
         notes.append(f"A difference of {part.detectable:.3f} would be detected with 80 % power.")
     section: Section = [Table(["run", "rank", CATALOGUE[part.headline].label], lines, notes=notes)]

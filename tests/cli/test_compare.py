@@ -98,6 +98,8 @@ def test_allowed_differences_repeats_and_one_run_alone(data, runs, capsys):
     code, out, _ = run(capsys, *words)
     part = json.loads(out)["settings"]["full_score"]
     assert code == 0 and (part["videos"], part["allowed"]) == (9, ["media", "videos"])
+    code, out, _ = run(capsys, *words[:-1])
+    assert code == 0 and "\nThe runs may differ in media, videos (--allow).\n" in out
     code, out, _ = run(capsys, "compare", paths[0], runs("better", 0.2), "--data", str(data), "--repeated")
     assert code == 0 and out.startswith("## full_score on tiny 1, SYNTHETIC data, 2 repeats\n")
     code, out, _ = run(capsys, "compare", paths[0], "--data", str(data))
