@@ -121,6 +121,7 @@ def _section(part: Comparison, reference: str) -> Section:
     from siming_tasks.study.analysis.verdicts import no_video_sentence
     from siming_tasks.study.report.row_tables import number, row_section
     from siming_tasks.study.report.table import Name, Table
+    from siming_tasks.study.words import say
 
     lines = []
     for run in part.order:
@@ -129,7 +130,7 @@ def _section(part: Comparison, reference: str) -> Section:
         lines.append([Name(run), between, number(part.value(run))])
     notes: list[str] = [Name(f"{run}: {why}") for run, why in part.unranked.items()]
     if part.facts.get("allowed"):
-        notes.append(f"The runs may differ in {', '.join(part.facts['allowed'])} (--allow).")
+        notes.append(say("allowed", what=", ".join(part.facts["allowed"])))
     if part.detectable:
         notes.append(f"A difference of {part.detectable:.3f} would be detected with 80 % power.")
     section: Section = [Table(["run", "rank", CATALOGUE[part.headline].label], lines, notes=notes)]

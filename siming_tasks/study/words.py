@@ -66,6 +66,7 @@ WORDS: Mapping[str, str] = {
     "synthetic cited": "SYNTHETIC exams or labels.",
     "pilot": "{videos} exams, fewer than {few}: a pilot.",
     "exams counted": "{videos} exams.",
+    "allowed": "The runs may differ in {what} (--allow).",
     "rubric status": "The rubric: {status}.",
     "not for people": "Not for scoring people.",
     # the comparison

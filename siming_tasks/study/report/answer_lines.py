@@ -106,6 +106,8 @@ def _limits(standing: Standing, made: Comparison, alike: dict[tuple[str, ...], l
         yield say("synthetic cited")
     yield from (say("cited", judges=_some(runs), what=", ".join(what)) for what, runs in alike.items())
     yield say("pilot" if made.videos < FEW_VIDEOS else "exams counted", videos=f"{made.videos:,}", few=FEW_VIDEOS)
+    if made.facts.get("allowed"):
+        yield say("allowed", what=", ".join(made.facts["allowed"]))
     if standing.rubric:
         yield say("rubric status", status=re.split(r"(?<=[.。])\s", one_line(standing.rubric))[0].rstrip("."))
     yield say("not for people")

@@ -66,6 +66,14 @@ def test_each_line_names_what_it_rests_on(standing: Standing) -> None:
     assert "not reviewed by a clinician" in cited and cited.endswith("Not for scoring people.")
 
 
+def test_accepted_differences_between_the_runs_are_among_the_limits(standing: Standing) -> None:
+    made = standing.comparison
+    assert made is not None and "may differ" not in answer_lines(standing)[-1][1]
+    lenient = replace(made, facts={**made.facts, "allowed": ["frames", "schema"]})
+    cited = answer_lines(replace(standing, comparison=lenient))[-1][1]
+    assert "The runs may differ in frames, schema (--allow)." in cited
+
+
 def test_real_exams_may_be_cited_and_nothing_is_said_of_a_reviewed_rubric(standing: Standing) -> None:
     made = standing.comparison
     assert made is not None
