@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import metadata
@@ -17,8 +18,10 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options
 from siming_tasks.plugin import host, register, saved_run
 from siming_tasks.plugin.hooks.messages import stored_images_sent
+from siming_tasks.plugin.host import FILELOCK_GUARD, shields
 from siming_tasks.plugin.preflight import plan, tasks_path
 from tests.lmms_eval_runs import ROOT, environment
+from tests.plugin.test_saved_run import ORACLE
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]
 
@@ -65,7 +68,7 @@ def test_whatever_is_replaced_is_replaced_by_a_row() -> None:
     source = {name: text for name, text in texts.items() if name != "plugin/host.py"}
     assert not [name for name, text in source.items() if re.search(r"\bunittest\b", text)]
     for name, touch in {**host.DOORS, **host.DURING_A_RUN, **host.OF_A_RUN}.items():
-        assert name == host.FILELOCK_GUARD or any(f'"{name}"' in text for text in source.values()), name
+        assert name == FILELOCK_GUARD or any(f'"{name}"' in text for text in source.values()), name
         assert touch.why and touch.until, name
         number = re.match(r"\d{3}", touch.until)
         assert not number or list((ROOT / "utils" / "upstream").glob(f"{number[0]}-*.patch")), name
@@ -152,3 +155,22 @@ def test_the_entry_point_never_raises_and_says_what_is_missing_and_what_is_not(
     monkeypatch.setattr(host, "fetch", missing)
     assert [one.model_id for one in register.manifests()] == models
     assert [record.getMessage() for record in caplog.records] == [said]
+
+
+WITHOUT = """
+import sys
+sys.modules["filelock._api"] = None  # its import fails from here on, as with filelock 4.3
+from lmms_eval.cli.dispatch import main
+main()
+"""
+
+
+def test_a_run_needs_no_private_module_of_filelock_and_keeps_its_guard_where_it_can(
+    host: Any, short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (script := tmp_path / "without.py").write_text(WITHOUT)
+    run = host(*ORACLE, "siming_clip_error", "--limit", "2", data=short_demo, script=str(script))
+    assert run.code == 0 and run.task("clip_error")["coverage"] == 1.0
+    assert shields() == {}, "the installed filelock has the module"
+    monkeypatch.setitem(sys.modules, "filelock._api", None)
+    assert shields().keys() == {FILELOCK_GUARD}
