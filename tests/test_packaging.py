@@ -77,6 +77,7 @@ def test_a_wheel_in_a_clean_environment_registers_itself(wheel: Path, tmp_path: 
 
 
 @pytest.mark.host
+@pytest.mark.weekly
 def test_the_documented_fallback_needs_no_entry_point(tmp_path: Path) -> None:
     """``--include_path``: the host indexes our folder by itself, before it imports its models, hence our plugin."""
     code = (
