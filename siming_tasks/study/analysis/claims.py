@@ -75,14 +75,11 @@ def claim_of(found: Estimate, margin: float | None = None) -> Claim:
 def least_sure(leads: Mapping[str, Estimate]) -> str:
     """Name of the lead that decides whether all are above 0.
 
-    The first of those that are not above 0, else of those that cannot be tested, else of all: by the lower end, or by
-    the value of one that no cluster changes.
+    The smallest of those that are not above 0, else of those that cannot be tested, else of all.
     """
 
     def place(lead: Estimate) -> tuple[int, float]:
-        above = all_above_0([lead])
-        value = (lead.value or 0.0) if lead.why == Reason.NO_VARIATION else float("-inf")
-        return {False: 0, None: 1, True: 2}[above], value if lead.low is None else lead.low
+        return {False: 0, None: 1, True: 2}[all_above_0([lead])], float("-inf") if lead.value is None else lead.value
 
     return min(leads, key=lambda name: place(leads[name]))
 

@@ -220,6 +220,9 @@ def test_the_lead_that_is_shown_is_that_of_the_test_that_decides(judges):
     never = Estimate(-0.1, stderr=0, n=9, clusters=9, why="no-variation")
     untested = Estimate(0.5, n=3, clusters=3, why="few-clusters")
     assert least_sure({"wide": wide, "sure": sure}) == "sure"
+    below, clock = (Estimate(value, stderr=1, low=low, high=0.3, p=0.8, n=9, clusters=9)
+                    for value, low in ((-0.015, -0.05), (0.031, -0.2)))  # fmt: skip
+    assert least_sure({"clock": clock, "below": below}) == "below", "a judge below a baseline has no positive lead"
     assert least_sure({"never": never, "sure": sure, "untested": untested}) == "never"
     assert least_sure({"wide": wide, "untested": untested}) == "untested"
     found = compare_judges(judges)
