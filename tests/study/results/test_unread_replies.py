@@ -56,7 +56,7 @@ STEP = "SIMING_ASK=step asks one question per step"
         ),
         (  # a schema would make a model that saw no video invent an answer
             UnreadNote({"full_score": {"ok": 98, "refused": 2}}),
-            "Replies that could not be read completely: full_score 2 of 100 (2.0%: 2 refused).",
+            "Replies that could not be read in full: full_score 2 of 100 (2.0%: 2 refused).",
             False,
         ),
         (
