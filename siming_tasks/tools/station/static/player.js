@@ -74,7 +74,7 @@ export class Player {
   // From start to end, then halt on the span's last frame.
   span(start, end) {
     this.show(frameAt(this.times, start));
-    this.stop = Math.max(frameAt(this.times, end - 1e-3), this.frame);
+    this.stop = Math.max(frameAt(this.times, end - 2 * ROUNDING), this.frame);
     this.play();
   }
 
