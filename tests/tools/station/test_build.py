@@ -121,7 +121,7 @@ def test_who_heard_the_exams_goes_with_the_labels(decided: EventLog, exams: Exam
     }  # fmt: skip
     warnings = {problem.code: problem.what for problem in built.warnings}
     assert warnings["heard-differs"].startswith("Dr. Wu had the sound on in 1 of 2 exams")
-    least = "the least of all 'exam b.mp4' (31 %)."  # 0.5 s of 1.6 s
+    least = "the least of all 'exam b.mp4' (30 %)."  # 0.5 s of 1.64 s
     assert warnings["hardly-played"] == f"Dr. Wu scored 1 of 2 exams with less than half of the video played, {least}"
     for bad in ({"heard": 1}, {"heard": -1, "silent": 0}, {"heard": True, "silent": 0}, None, "x"):
         with pytest.raises(Refusal, match="played takes no such value"):
