@@ -6,7 +6,7 @@ python utils/make_models_page.py [--check]
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from made_pages import REFERENCE, wrapped, write
@@ -77,20 +77,16 @@ def _notes(row: Backend) -> str:
     return "; ".join(part for part in notes if part)
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for key, name in pairs:
-        groups.setdefault(key, []).append(name)
-    return groups
-
-
 def _classes(registry: str) -> Iterator[str]:
     """Sections of a registry: classes by what they are shown, one line for each note; then the refused ones."""
     yield f"## {TITLES[registry]}\n"
     usable = [row for row in _rows(registry) if not row.why_refused]
     for kind in sorted({_kind(row) for row in usable}):
         yield f"**{kind}**\n"
-        groups = _grouped((_notes(row), _name(row)) for row in usable if _kind(row) == kind)
+        groups: dict[str, list[str]] = {}
+        for row in usable:
+            if _kind(row) == kind:
+                groups.setdefault(_notes(row), []).append(_name(row))
         for notes, names in sorted(groups.items(), key=lambda item: item[0] != ""):
             yield wrapped(f"* {', '.join(names)}{': ' if notes else ''}{notes}")
         yield ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from siming_tasks.options import Options
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.study.analysis.comparison import Comparison
+    from siming_tasks.study.analysis.verdicts import Answers
     from siming_tasks.study.report.table import Section
 
 
@@ -70,7 +72,8 @@ def compare(
     alone = len(runs) == 1 and inputs  # one run's controls beside its own plain tasks
     shared = [] if alone else common_settings(runs, setting or None)
     study = compare_settings(runs, shared, options, allow=allow, against=against, margin=margin)
-    parts = {name: part.to_json() | {"answers": [each.to_json() for each in four_answers(part)]}
+    answers = {name: four_answers(part) for name, part in study.settings.items()}
+    parts = {name: part.to_json() | {"answers": [each.to_json() for each in answers[name]]}
              for name, part in study.settings.items()}  # fmt: skip
     few = [f"{run.name}: {note}" for run in runs
            for note in partial_notes_of(run, [name for name in wanted if name in run.records])]  # fmt: skip
@@ -87,20 +90,19 @@ def compare(
     for (run, name), rows in inputs.items():
         heading = f"## Inputs of {literal(run)}: {name} on {title(dataset)}"
         printed += [heading, *row_section(rows, reference=options.rater)]
-    printed += [_answers_table(part) for part in study.settings.values()]
+    printed += [_answers_table(part, answers[name]) for name, part in study.settings.items()]
     answer(as_json, found, printed)
 
 
-def _answers_table(part: Comparison) -> Any:
+def _answers_table(part: Comparison, answers: Sequence[Answers]) -> Any:
     """The four answers about every judge, as a table."""
     from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
     from siming_tasks.common.printed_value import fixed
-    from siming_tasks.study.analysis.verdicts import four_answers
     from siming_tasks.study.report.row_tables import number
     from siming_tasks.study.report.table import Name, Table
 
     lines = []
-    for each in four_answers(part):
+    for each in answers:
         sees = f"{each.sees_video}, over {each.rival}" if each.rival else each.sees_video
         cite = ", ".join(each.cite) or ("nothing (SYNTHETIC)" if part.facts.get("synthetic") else "nothing")
         single = " to ".join(map(fixed, each.single)) if each.single else None

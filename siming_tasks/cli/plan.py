@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from siming_tasks.benchmark.tasks.prompting import PromptOptions
     from siming_tasks.media import Policy
     from siming_tasks.media.run_plan import ExamFacts, RunPlan
-    from siming_tasks.models.recipes import Service, Weight
+    from siming_tasks.models.recipes import Recipe, Service, Weight
 
 _DURATION = 168.9  # mean seconds of the benchmark's videos, as the paper gives it
 MOST_NAMED = 33  # steps named in a line; a rubric of 24 recipes has 358
@@ -74,9 +74,10 @@ def plan(
     from siming_tasks.media.model_figures import TOKEN_FORMULAS
     from siming_tasks.media.run_plan import ExamFacts, identical_exams, plan_run
 
-    policy, service = Policy.of(options), None
+    policy, entry, service = Policy.of(options), None, None
     if model:
-        frames, service = _frames_and_service(model)
+        entry, service = _recipe_and_service(model)
+        frames = entry and entry.full_frames
         if cli.given("frames"):
             if frames and not service:
                 raise OptionsError("--model sets the number of frames; give only one of --model and --frames.")
@@ -125,8 +126,8 @@ def plan(
     if service:
         _print_fit(run_plan, exams, policy, service)
     say("SIMING_DRY_RUN=yes before an lmms-eval command counts the replies that are kept already, and asks nothing.")
-    if model:
-        _print_commands(model)
+    if entry:
+        _print_commands(entry)
     return 0
 
 
@@ -153,25 +154,21 @@ def _ask_canary(model: str | None, model_args: str, force_simple: bool) -> int:
     return int(not all(verdict.arrives for verdict in found.verdicts))
 
 
-def _frames_and_service(name: str) -> tuple[int | None, Service | None]:
-    """Frames of a full video and the service that is asked, as far as the name of a model or service says."""
+def _recipe_and_service(name: str) -> tuple[Recipe | None, Service | None]:
+    """The recipe of a model and the service that it asks; for the name of a service, the service alone."""
     from siming_tasks.models.recipes import recipe, services
 
     if name.lower() in services():
         return None, services()[name.lower()]
-    model_recipe = recipe(name)
-    return model_recipe.full_frames, services().get(model_recipe.service)
+    entry = recipe(name)
+    return entry, services().get(entry.service)
 
 
-def _print_commands(name: str) -> None:
-    """Print the commands of a model's recipe: that of its server, if it needs one, and that of lmms-eval."""
-    from siming_tasks.models.recipes import recipe, services
-
-    if name.lower() not in services():
-        entry = recipe(name)
-        say(f"\nThe recipe of {entry.title}: {entry.undone or 'run to its end at a stand-in, not with the real model'}")
-        for command in filter(None, (entry.server, entry.command())):
-            say(f"  {command}")
+def _print_commands(entry: Recipe) -> None:
+    """Print the commands of a recipe: that of the model's server, if it needs one, and that of lmms-eval."""
+    say(f"\nThe recipe of {entry.title}: {entry.undone or 'run to its end at a stand-in, not with the real model'}")
+    for command in filter(None, (entry.server, entry.command())):
+        say(f"  {command}")
 
 
 def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOptions) -> dict[str, int]:

@@ -92,7 +92,7 @@ def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Da
     found = analyze_run(run_at(write_predictions(rows, tmp_path / "p.jsonl")), exams, OPTIONS)
 
     def cell(setting: str, step: str) -> str:
-        return RunAnswers(found, found.matrices[setting], setting).cell(video, step, 2.0, 2.0)
+        return RunAnswers(found, found.matrices[setting], setting).cell(video, step, 2.0, 2.0)[1]
 
     assert 'data-claim="0.50 2.00 3.00 4.25"' in cell("full_score_evidence", first)
     assert "data-claim" not in cell("full_score_evidence", second)

@@ -177,8 +177,9 @@ def _sheet(
     rows, answer = [], TASKS[name].answer
     for step in steps:
         cells = [run.cell(video.video_id, step.id, step.reference, step.top) for run in answers]
-        line = f"<tr{step.attributes}{step.lost if first else ''}>{step.cells[answer]}{''.join(cells)}</tr>\n"
-        rows.append((sum('data-d="miss"' in cell for cell in cells), line))
+        judged = "".join(cell for _, cell in cells)
+        line = f"<tr{step.attributes}{step.lost if first else ''}>{step.cells[answer]}{judged}</tr>\n"
+        rows.append((sum(kind == "miss" for kind, _ in cells), line))
     return {
         "setting": name,
         "scope": TASKS[name].scope,
@@ -288,32 +289,32 @@ class RunAnswers:
         """The total of an exam; of nothing where the run was not asked about it."""
         return self.totals[self.row[video_id]] if video_id in self.row else VideoTotal(None, 0, 0)
 
-    def cell(self, video_id: str, step_id: str, reference: float | None, top: float) -> str:
-        """One cell of a sheet, coloured by how the answer differs from the reference.
+    def cell(
+        self, video_id: str, step_id: str, reference: float | None, top: float
+    ) -> tuple[DifferenceKind | None, str]:
+        """Kind of an answer's difference from the reference, and the cell of a sheet, which is coloured by it.
 
         ``data-d`` says how it differs, ``data-claim`` what it rests on: starts and ends in seconds
         of the video, for the time line.
         """
         v, s = self.row.get(video_id), self.column[step_id]
         if v is None or not self.asked[v][s]:
-            return '<td class="j"></td>'
+            return None, '<td class="j"></td>'
         value = self.predicted[v][s]
-        kind: DifferenceKind | None = "none"
+        kind = difference_kind(value, reference, top, self.answer) if value == value else "none"
         if value != value:
             why = self.reasons.get((video_id, step_id), "no answer").replace("_", " ")
             text, said = "–", str(escape(why))
         elif self.answer == "error":
-            kind = difference_kind(value, reference, top, "error")
             text, said = _SIGNS[bool(value)], VERDICTS[bool(value)]
         else:
-            kind = difference_kind(value, reference, top, "score")
             text = said = page_points(value)
         attributes = f' data-d="{kind}"' if kind else ""
         if said != text or kind:
             attributes += f' aria-label="{said}{f", {_IN_WORDS[kind]}" if kind in _IN_WORDS else ""}"'
         if value == value and (claim := self.claimed.get((video_id, step_id))):
             attributes += f' data-claim="{" ".join(f"{second:.2f}" for part in claim for second in part)}"'
-        return f'<td class="j {kind or ""}"><button type="button"{attributes}>{text}</button></td>'
+        return kind, f'<td class="j {kind or ""}"><button type="button"{attributes}>{text}</button></td>'
 
 
 _IN_WORDS: dict[str | None, str] = {

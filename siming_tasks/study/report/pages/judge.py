@@ -11,6 +11,7 @@ from siming_tasks.benchmark.metrics import Rows, ScoreMatrix
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
 from siming_tasks.benchmark.metrics.evaluate import ANSWERED, RANKED, READINGS
 from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset
@@ -193,7 +194,7 @@ def _file(run: RunAnalysis, dataset: Dataset, reference: str) -> Section:
 
 
 def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
-    rows = [("not recorded" if mode == "unknown" else mode, f"{n:,} requests")
+    rows = [("not recorded" if mode == UNKNOWN_MODE else mode, f"{n:,} requests")
             for mode, n in media.get("modes", {}).items()]  # fmt: skip
     rows += [(f"sent as {name}", f"{n:,} requests") for name, n in media.get("encodings", {}).items()]
     for key, unit in (("n_frames", "frames"), ("fps", "frames/s")):

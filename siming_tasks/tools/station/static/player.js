@@ -113,13 +113,12 @@ export class Player {
   }
 
   load({ src, times, end, sound }) {
-    Object.assign(this, { src, times, end, sound, frame: 0, stop: null, seeking: false, looked: 0 });
-    Object.assign(this, { fresh: true, offset: 0, wanted: 0, tries: 0, arrived: null });
+    Object.assign(this, { src, times, end, sound, frame: 0, wanted: 0, stop: null, seeking: false, tries: 0 });
+    Object.assign(this, { fresh: true, offset: 0, looked: 0, arrived: null });
     return new Promise((ready, failed) => {
       const loaded = () => {
         this.video.playbackRate = this.speed;
-        if (!this.fresh) ready();
-        else if ("requestVideoFrameCallback" in this.video) setTimeout(() => { if (this.ready === ready) this.begin(0); }, FIRST_PICTURE_MS);
+        if ("requestVideoFrameCallback" in this.video) setTimeout(() => { if (this.ready === ready) this.begin(0); }, FIRST_PICTURE_MS);
         else this.begin(0);
       };
       this.ready = ready;
@@ -177,9 +176,8 @@ export class Player {
   }
 
   seek(mediaTime) {
-    clearTimeout(this.settling);
-    this.settling = 0;
     this.seeking = true;
+    this.settle();
     this.arrived = null;
     this.video.currentTime = mediaTime;
   }
