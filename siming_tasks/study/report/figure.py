@@ -159,12 +159,14 @@ class ForestPlot:
             parts.append(_text("name" if narrow else "label", 4 if narrow else left - 12, y, isolated))
         for place, panel in enumerate(self.panels):
             start = left + place * each
-            axis = Axis.around(self.scale, start, start + each - (16.0 if narrow else 146.0))
+            numbers = [_numbers(mark.found[place], self.digits) for mark in self.marks]
+            beside = 16.0 if narrow else 22 + 6.7 * max(map(len, numbers))
+            axis = Axis.around(self.scale, start, start + each - beside)
             parts += _draw_panel(panel, axis, bottom, 4 if narrow else 7, self.digits)
             for number, mark in enumerate(self.marks):
                 if (found := mark.found[place]) is not None:
                     y = HEADING + row * (number + (0.75 if narrow else 0.5))
-                    parts += _draw_mark(mark, found, axis, y, narrow, self.digits)
+                    parts += _draw_mark(mark, found, axis, y, narrow, numbers[number])
         foot = [_text("axis", left + (width - left) / 2 - (0 if narrow else 60), bottom + 18, self.axis)]
         lines = self.key if narrow else [" · ".join(self.key)]
         foot += [_text("key", 4, bottom + 38 + 15 * k, line) for k, line in enumerate(lines)]
@@ -214,16 +216,23 @@ def _draw_panel(panel: Panel, axis: Axis, bottom: float, most: int, digits: int)
     return parts
 
 
-def _draw_mark(mark: Mark, found: Estimate, axis: Axis, y: float, narrow: bool, digits: int) -> list[Markup]:
-    """One judge in one panel: its interval, the mark, and beside a wide panel the numbers."""
-    value, behind, parts = page_number(found.value), Markup(""), list[Markup]()
+def _numbers(found: Estimate | None, digits: int) -> str:
+    """A value and the ends of its interval."""
+    if found is None:
+        return ""
+    ends = "" if found.low is None else f" [{page_number(found.low, digits)}, {page_number(found.high, digits)}]"
+    return page_number(found.value) + ends
+
+
+def _draw_mark(mark: Mark, found: Estimate, axis: Axis, y: float, narrow: bool, numbers: str) -> list[Markup]:
+    """One judge in one panel: its interval, the mark, and to the right of a wide panel its numbers."""
+    behind, parts = Markup(""), list[Markup]()
     if found.low is not None and found.high is not None:
-        value += f" [{page_number(found.low, digits)}, {page_number(found.high, digits)}]"
         behind = _line("reach", axis.at(found.low), y, axis.at(found.high), y)
     if not narrow:
-        parts.append(_text("said", axis.stop + 10, y + 4, value))
+        parts.append(_text("said", axis.stop + 10, y + 4, numbers))
     form = '<g class="{}"><title>{}</title>{}<path class="dot" transform="translate({:g} {:g})" d="{}"/></g>'
-    kind, tip = mark.role + (" thin" if mark.thin else ""), f"{visible(mark.name)}: {value}"
+    kind, tip = mark.role + (" thin" if mark.thin else ""), f"{visible(mark.name)}: {numbers}"
     dot = Markup(form).format(kind, tip, behind, axis.at(found.value or 0.0), y, ROLES[mark.role].outline)
     return [*parts, dot]
 

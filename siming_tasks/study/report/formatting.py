@@ -74,8 +74,8 @@ def page_number(value: float | None, digits: int = 3) -> str:
 
 
 def page_percent(value: float | None) -> str:
-    """A share as a percentage; 100 % is all and 0 % none."""
-    return "–" if value is None else share_text(value).replace(".0 %", " %")
+    """A share as a percentage; an en dash for None."""
+    return "–" if value is None else share_text(value)
 
 
 @lru_cache(maxsize=4096)

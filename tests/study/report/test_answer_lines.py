@@ -6,13 +6,15 @@ import re
 from dataclasses import replace
 from html import unescape
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.study.analysis.verdicts import Answers
 from siming_tasks.study.report.answer_lines import _leader, answer_lines
 from siming_tasks.study.report.exports import setting_section
-from siming_tasks.study.report.figure import Axis, forest_plot
+from siming_tasks.study.report.figure import WIDE, Axis, ForestPlot, Mark, Panel, forest_plot
 from siming_tasks.study.report.model_card import model_card
 from siming_tasks.study.report.run_analysis import analyze_run
 from siming_tasks.study.report.standings import Entrant, Standing, stand
@@ -103,3 +105,14 @@ def test_the_axis_of_the_figure_holds_its_intervals(most: float, last: str) -> N
 def test_an_exported_figure_has_a_background_of_its_own(standing: Standing) -> None:
     figure = forest_plot(standing)
     assert figure and '<rect width="100%" height="100%" fill="#fff"/>' in figure.file()
+
+
+def test_the_numbers_of_one_panel_end_before_the_next() -> None:
+    """Two minus signs more than usual: 22 characters, whose mean width in 12 px is at most 6.7."""
+    low = Estimate(-0.103, low=-0.144, high=-0.039)
+    panels = [Panel("With the consensus"), Panel("With each physician")]
+    drawn = ForestPlot("Clips", "kappa", panels, [Mark("a", "model", [low, low])])._draw("wide")
+    said = [text for text in ElementTree.fromstring(str(drawn)).iter() if text.get("class") in ("said", "said head")]
+    where = {text.text: float(text.get("x", 0)) for text in said if text.get("class") == "said head"}
+    starts = [float(text.get("x", 0)) for text in said if text.get("class") == "said"]
+    assert starts[0] + 22 * 6.7 <= where["With each physician"] and starts[1] + 22 * 6.7 <= WIDE
