@@ -94,6 +94,7 @@ NO_TIME = '<TIME_SLOT TIME_SLOT_ID="ts2" TIME_VALUE="1250"/>', '<TIME_SLOT TIME_
 
 
 TIMES = ("IMG_1", "cpr_01", 0.5, 1.75, {})
+SPANS = "video_id,step_id,start,end\n007,cpr_01,1.5,1.75\n007,cpr_01,0.5,1.0\n007,cpr_02,2.0,3.0\n"
 FILES: dict[str, tuple[str | Callable[[Path], object], str, str, list[Any]]] = {
     "elan": (elan, "", "times.csv", [TIMES]),
     "boris": (BORIS, "aggregated.csv", "times.csv", [("IMG_1.mp4", *TIMES[1:])]),
@@ -102,8 +103,9 @@ FILES: dict[str, tuple[str | Callable[[Path], object], str, str, list[Any]]] = {
         ("IMG_1", "cpr_01", None, None, {"王": 2.0, "赵": 1.0}),
         ("IMG_1", "cpr_02", None, None, {"王": 2.0, "赵": 1.0}),
         ("IMG_1", "cpr_03", None, None, {"王": 5.0, "赵": 3.0})]),
-    "raters": ("video_id,step_id,Li,Wang\nIMG_1,cpr_01,2,1\nIMG_1,cpr_02,,0\n", "raters.csv", "labels.csv", [
-        ("IMG_1", "cpr_01", None, None, {"Li": 2.0, "Wang": 1.0}), ("IMG_1", "cpr_02", None, None, {"Wang": 0.0})]),
+    "spans": (SPANS, "times.csv", "times.csv", [("007", *TIMES[1:]), ("007", "cpr_02", 2.0, 3.0, {})]),
+    "raters": ("video_id,step_id,Li,Wang\n007,cpr_01,2,1\n007,cpr_02,,0\n", "raters.csv", "labels.csv", [
+        ("007", "cpr_01", None, None, {"Li": 2.0, "Wang": 1.0}), ("007", "cpr_02", None, None, {"Wang": 0.0})]),
     "manikin": (LAERDAL, "CPREvents.csv", "manikin.csv", [("IMG_0042", "cpr_02", None, None, {"manikin": 1.0})]),
 }  # fmt: skip
 
