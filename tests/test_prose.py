@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "siming_tasks"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 SCENES = {"steps.py", "cpr.py", "people.py"}  # of the simulator: there bodies do stand, lie and hold things
 SOURCES = sorted(path for path in PACKAGE.rglob("*.*") if path.suffix in {".py", ".html", ".js", ".json"})
 SOURCES = [path for path in SOURCES if path.parent.name != "simulator" or path.name not in SCENES]
