@@ -35,10 +35,13 @@ FIELDS = {
 ALIKE = ("card", "from_json", "to_json")
 """Members that many classes have, explained once."""
 
+MOST_NAMES = 8
+"""Attributes beyond which a class is left to ``help``."""
+
 HEAD = """# Python interface
 
-Look here for a function or class of `siming_tasks`. `help(st.load)` adds the meaning of parameters and attributes,
-shapes, errors, and an example that a test runs.
+Look here for a function or class of `siming_tasks`. `help(st.load)` explains parameters, attributes, shapes and errors,
+and has an example.
 
 ```python
 import siming_tasks as st
@@ -48,8 +51,8 @@ print(st.score_run(run).rows("full_score").one("ranked", "all steps", "qwk"))
 table = run.to_pandas()
 ```
 
-Each name is loaded when it is first used; everything else is private. `to_json()` returns plain JSON types without
-NaN, `from_json(data)` reads them, and `card` is what a notebook shows. `utils/make_api_page.py` makes this page.
+All other names are private. Objects also have `to_json()` (plain JSON types without NaN), `from_json(data)` and `card`
+(what a notebook shows), where these make sense.
 
 ## Functions
 """
@@ -94,7 +97,7 @@ def section(found: type) -> str:
         elif inspect.isfunction(function):
             called = signature(function).partition(" -> ")[0]
             methods.append(wrapped(f"* `{name}{called}`: {in_short(first_paragraph(function))}"))
-    names = f"Attributes: {', '.join(f'`{name}`' for name in facts)}." if facts else ""
+    names = f"Attributes: {', '.join(f'`{name}`' for name in facts)}." if 0 < len(facts) <= MOST_NAMES else ""
     about = (f"{in_short(first_paragraph(found))}.", FIELDS.get(found.__name__), names)
     about = wrapped(" ".join(part for part in about if part))
     return "\n".join([f"### {found.__name__}\n", f"{about}\n", *methods]).rstrip() + "\n"
