@@ -142,76 +142,64 @@ class Options:
     data: str = _option(
         "", "DIR|ORG/NAME", "data",
         "dataset folder, Hugging Face dataset (`org/name[@revision]`) or public set (`siming data fetch` lists them)",
-        "the folder that a finished run states, otherwise the SYNTHETIC demo from an earlier lmms-eval run",
+        "that of a finished run, otherwise the SYNTHETIC demo of an earlier lmms-eval run",
     )  # fmt: skip
     split: str = _option(
         "", "[SPLIT:]PART", "data",
-        "only the videos of one part of a split: `test` of the main split, `person:test` of a named split",
-        "the part that a finished run states, otherwise all videos",
+        "only one part of a split: `test` of the main split, `person:test` of a named one",
+        "that of a finished run, otherwise all videos",
     )  # fmt: skip
     media: Literal["auto", "frames", "video", "proxy"] = _option(
         "auto", "", "shown",
-        "`frames` (our images, each with its time), `video` (a file for the model's own reader), `proxy` (a short file "
-        "of just the frames that `frames` would show) or `auto`: frames for every model that takes several images, "
-        "a file for the others",
+        "what a model gets: `frames` (images, each with its time), `video` (a file for its own reader), `proxy` (a "
+        "short file of the same frames) or `auto` (frames if it takes several images, otherwise a file)",
     )  # fmt: skip
     frames: int = _option(64, "N", "shown", "frames per full video, except in `video` mode")
     clip_frames: int = _option(16, "N", "shown", "frames per step clip, except in `video` mode")
-    frame_size: int = _option(
-        896, "PIXELS", "shown", "longest side, in pixels, of the images in frames mode; never enlarged"
-    )
+    frame_size: int = _option(896, "PIXELS", "shown", "longest side of the images in `frames` mode; never enlarged")
     clip_density: Literal["native", "matched"] = _option(
-        "native", "", "shown", "`matched` samples clips at the full-video rate: a control, not the benchmark"
+        "native", "", "shown", "`matched` samples clips at the rate of the full video; a control"
     )
     sampler: Literal["uniform", "motion"] = _option(
         "uniform", "", "shown",
-        "how frames are sampled: `uniform` (evenly) or `motion` (the same number, more "
-        "of them where the picture moves)",
+        "`uniform` samples frames evenly; `motion` takes more where the picture moves, a control",
     )  # fmt: skip
     prompt: PromptStyle = _option(
         "plain", "", "shown",
-        "`reasoned` asks to think step by step before the JSON object: a control, not comparable with `plain`",
+        "`reasoned` asks to think step by step before the JSON object; a control",
     )  # fmt: skip
     ask: AskUnit = _option(
         "all", "", "shown",
-        "the steps of one request about a full video: `all` as in the paper, one `skill`, or "
-        "one `step`; controls, not comparable with `all`",
+        "steps of one request about a full video: `all`, or one `skill` or `step`, which are controls",
     )  # fmt: skip
     schema: SchemaUse = _option(
         "off", "", "shown",
-        "`json`: the service enforces a JSON schema of the reply; a control, not comparable with `off`; "
-        "model classes without schema support are rejected",
+        "`json`: the service enforces a JSON schema of the reply; a control, refused if the class cannot send one",
     )  # fmt: skip
-    mapping: LabelMapping = _option(
-        "absolute", "", "scored", "points to the four labels of kappa: `absolute` or `proportional`"
-    )
-    rater: str = _option("consensus", "NAME", "scored", "the rater whose points are the reference")
+    mapping: LabelMapping = _option("absolute", "", "scored", "how points become the four labels of kappa")
+    rater: str = _option("consensus", "NAME", "scored", "rater whose points are the reference")
     cache: str = _option("", "DIR", "place", "folder for the demo, decoded frames and clips", "the user's cache folder")
     cache_gb: float = _option(20.0, "GB", "place", "upper limit of decoded frames on disk, in gigabytes", least=0.001)
     replies: str = _option(
         "", "DIR|off", "asking",
-        "folder where every reply is saved as it arrives, so that an interrupted run "
-        "continues where it stopped; `off` saves none",
+        "folder where replies are saved as they arrive; `off` saves none",
         "`replies` in the cache folder",
     )  # fmt: skip
     shard: str = _option(
         "", "I/N", "asking",
-        "only one of several equal parts of each task's requests: `2/5` is the second of "
-        "five; together their folders are one run",
+        "one of several equal parts of each task's requests: `2/5` is the second of five",
         "all requests",
     )  # fmt: skip
     dry_run: Literal["no", "yes"] = _option(
-        "no", "", "asking", "`yes`: end before the first request and print how many replies are kept already"
+        "no", "", "asking", "`yes`: print how many replies are saved and stop before the first request"
     )
     lmms_eval: Literal["tested", "any"] = _option(
-        "tested", "", "asking", "`any`: run although these tasks were not tested with this version of lmms-eval"
+        "tested", "", "asking", "`any`: accept a version of lmms-eval that was not tested"
     )
-    prices: str = _option(
-        "", "FILE", "place", "price table (YAML): prices of models per million tokens", "costs are not reported"
-    )
+    prices: str = _option("", "FILE", "place", "prices of models per million tokens (YAML)", "costs are not reported")
     limit_cost: float = _option(
         0.0, "MONEY", "asking",
-        "stop a run when it has cost this much; replies so far are kept; needs `SIMING_PRICES`",
+        "stop a run when it has cost this much, with its replies saved; needs `SIMING_PRICES`",
         "no limit", least=0,
     )  # fmt: skip
 

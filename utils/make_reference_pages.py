@@ -32,18 +32,18 @@ siming data check --help            # more about the command, with an example
 ```
 
 Exit codes: 0 success, 1 problems found, 2 usage error, 130 interrupted.
-`utils/make_reference_pages.py` makes this page.
 
 ## Flags that several commands share
 
-The commands below list them under *Also*; the others there are [options](#options).
+A command lists these, and the [options](#options) that it takes, after *Also*.
 """
 
 OPTIONS_HEAD = """
 ## Options
 
-Set an option by its variable, or by its flag where a command has it; the flag wins. A value that cannot be used stops
-the command. An unknown `SIMING_` variable gives a warning.
+Set an option by its variable, or by its flag where a command has it; the flag wins. An unusable value stops the
+command, an unknown `SIMING_` variable gives a warning. *Controls* are not part of the benchmark ([altered
+input](../howto/controls.md), [other prompts](answer-formats.md)).
 """
 
 

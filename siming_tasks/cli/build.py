@@ -62,14 +62,14 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
     "--labels", multiple=True, required=True, type=Path, help="tables of labels or times, or event logs of `data rate`"
 )
 @click.option("--videos", type=Path, required=True, help="folder of the video files")
-@click.option("--spans-from", help="with an event log: the rater whose marks are used as spans")
-@click.option("--finished", is_flag=True, help="with an event log: leave out exams that are not finished")
-@click.option("--instrument", multiple=True, help="raters that are instruments; not part of the consensus")
+@click.option("--spans-from", help="event log only: take the spans of this rater")
+@click.option("--finished", is_flag=True, help="event log only: use finished exams only")
+@click.option("--instrument", multiple=True, help="rater that is an instrument, not a person")
 @click.option(
     "--transcripts", multiple=True, type=Path, help="WebVTT or Whisper's JSON, named like its video, or a folder"
 )
-@click.option("--names", type=Path, help="table of names to replace in transcripts: name, replacement")
-@click.option("--consensus", default="agree", help="agree, mean, or the rater whose points are the consensus")
+@click.option("--names", type=Path, help="table of names to replace in transcripts")
+@click.option("--consensus", default="agree", help="agree, mean, or the rater whose points are taken")
 @click.option(
     "--physician",
     "physicians",
@@ -77,19 +77,17 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
     metavar="NAME",
     help="this rater is a physician, even as --consensus or named Final",
 )
-@click.option("--different", nargs=2, multiple=True, metavar="A B", help="two similar names of two different raters")
-@click.option("--name", default="", help="name of the data set (default: name of the folder)")
+@click.option("--different", nargs=2, multiple=True, metavar="A B", help="these similar names are two raters")
+@click.option("--name", default="", help="name of the data set (default: that of the folder)")
 @click.option("--version", default="1", help="version of the data set")
-@click.option("--license", default="", help="license as an SPDX name, e.g. cc-by-nc-4.0")
-@click.option("--language", "languages", multiple=True, help="languages of the exams, e.g. zh")
-@click.option("--keep-audio", is_flag=True, help="keep the sound (voices identify people)")
+@click.option("--license", default="", help="license, such as cc-by-nc-4.0")
+@click.option("--language", "languages", multiple=True, help="language of the exams, such as zh")
+@click.option("--keep-audio", is_flag=True, help="keep the sound; voices identify people")
 @click.option("--keep-ids", is_flag=True, help="keep the table's video names as ids")
 @click.option("--keep-rater-names", is_flag=True, help="keep the table's names of raters")
 @click.option("--consent", multiple=True, metavar="HOST", help="who may receive recordings: api.openai.com, or any")
 @click.option("--allow-loss", is_flag=True, help="accept videos that lost more than 5 % of their frames")
-@click.option(
-    "--simulated-videos", is_flag=True, help="the videos are drawings: they show no person and may be sent anywhere"
-)
+@click.option("--simulated-videos", is_flag=True, help="the videos are drawings and may be sent anywhere")
 @click.option("--simulated-labels", is_flag=True, help="the labels are simulated")
 @click.option("--jobs", type=click.IntRange(1), default=2, help="videos processed at the same time")
 def build(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--leaks", is_flag=True, help="check for label leaks in metadata instead")
 @click.option("--jobs", type=click.IntRange(1), help="videos processed at the same time (default: all processors)")
 @click.option(
-    "--restate", is_flag=True, help="recompute digests after an intended change (fails if there are other errors)"
+    "--restate", is_flag=True, help="recompute digests after an intended change; fails if there are other errors"
 )
 @click.option("--all", "show_all", is_flag=True, help="print every finding (default: repeated ones are counted)")
 @cli.AS_JSON

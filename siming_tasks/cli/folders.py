@@ -19,7 +19,7 @@ from siming_tasks.options import Options
 @cli.option_flags("cache")
 @click.option("--annotations", type=Path, help="folder with the published annotation files")
 @click.option("--videos", type=Path, help="folder with the videos, one file per recording")
-@click.option("--keep-audio", is_flag=True, help="keep the sound (voices identify people)")
+@click.option("--keep-audio", is_flag=True, help="keep the sound; voices identify people")
 @click.option("--jobs", type=click.IntRange(1), default=2, help="videos processed at the same time")
 def fetch(
     name: str | None,
@@ -81,7 +81,7 @@ def split(dir: str, options: Options, out: Path, key: Path) -> None:
 @click.option(
     "--gated",
     type=click.Choice(["auto", "manual", "no"]),
-    help="access requests: automatic or manual approval, or no gate (default: manual; SYNTHETIC data: no)",
+    help="how access requests are approved (default: manual; SYNTHETIC data: no)",
 )
 @click.option("--private", is_flag=True, help="make a new repository private")
 def push(dir: str, repo: str, options: Options, gated: str | None, private: bool) -> None:
@@ -108,10 +108,10 @@ def push(dir: str, repo: str, options: Options, gated: str | None, private: bool
 @click.argument("out", metavar="OUT", type=cli.NEW_FOLDER, help="the new folder")
 @click.option("--videos", type=click.IntRange(1), default=16, help="number of exams")
 @click.option("--seed", type=click.IntRange(0), default=0, help="random seed")
-@click.option("--short", is_flag=True, help="half a minute of video per exam instead of three; for tests")
-@click.option("--pairs", is_flag=True, help="add minimal pairs, for the pair metric")
+@click.option("--short", is_flag=True, help="half a minute per exam instead of three, for tests")
+@click.option("--pairs", is_flag=True, help="add minimal pairs")
 @click.option("--jobs", type=click.IntRange(1), default=2, help="worker processes")
-@click.option("--sound", is_flag=True, help="add a sound track (compressions, breaths, the device) and a transcript")
+@click.option("--sound", is_flag=True, help="add a sound track and a transcript")
 def demo(out: Path, videos: int, seed: int, short: bool, pairs: bool, jobs: int, sound: bool) -> None:
     """Make a SYNTHETIC data set: simulated exams whose labels are known."""
     from siming_tasks.tools.simulator import make_demo

@@ -114,17 +114,17 @@ class OutputPath(click.Path):
 
 NEW_FILE, NEW_FOLDER = OutputPath(False), OutputPath(True)
 
-LABELS = click.option("--labels", type=Path, help="label file of a data set whose labels are withheld")
-PARTIAL = click.option("--partial", is_flag=True, help="count only requests that have a line (run with --limit)")
+LABELS = click.option("--labels", type=Path, help="label file, if the data set has none")
+PARTIAL = click.option("--partial", is_flag=True, help="count only requests that have a line")
 ALLOW = click.option(
     "--allow",
     multiple=True,
     type=click.Choice(DIFFERENCES),
-    help="compare runs although they differ in this; may be repeated",
+    help="accept this difference between the runs; may be repeated",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="print one JSON object")
-PORT = click.option("--port", type=click.IntRange(0, 65535), default=0, help="port of the page; 0 takes a free one")
-NO_BROWSER = click.option("--no-browser", is_flag=True, help="print the address without opening a browser")
+PORT = click.option("--port", type=click.IntRange(0, 65535), default=0, help="port of the page; 0: a free one")
+NO_BROWSER = click.option("--no-browser", is_flag=True, help="do not open a browser")
 
 
 def data_folder(required: bool = False) -> Callable[[_F], _F]:

@@ -41,7 +41,7 @@ _CHANNELS = {
 @cli.option_flags("data", "split", *cli.MEDIA_OPTIONS, "prompt", "ask")
 @click.option("--videos", type=click.IntRange(1), help="number of videos, to plan without a data set")
 @click.option("--duration", type=cli.ABOVE_ZERO, help=f"length of the videos in seconds (default {_DURATION})")
-@click.option("--model", help="a model of the paper, a recipe or a service: its frames, limits and command")
+@click.option("--model", help="model of a recipe, or a service: its frames, limits and command")
 @click.option("--tokens", metavar="F[,F]", default="qwen2_5_vl,openai_tiles", help="image-token formulas")
 @click.option("--price-in", type=cli.Number(0), help="price per million input tokens")
 @click.option("--price-out", type=cli.Number(0), help="price per million output tokens")

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 )
 @click.option("--adjudicate", is_flag=True, help="decide the steps on which two raters differ")
 @click.option("--raters", nargs=2, metavar="A B", help="with --adjudicate: the two raters, if more have rated")
-@click.option("--different", nargs=2, multiple=True, metavar="A B", help="two similar names of two different raters")
-@click.option("--join", multiple=True, type=Path, help="first add the events of another event log; may be repeated")
+@click.option("--different", nargs=2, multiple=True, metavar="A B", help="these similar names are two raters")
+@click.option("--join", multiple=True, type=Path, help="first add another event log; may be repeated")
 def rate(
     dir: Path,
     options: Options,
