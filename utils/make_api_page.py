@@ -32,16 +32,16 @@ FIELDS = {
 }
 """Where the fields of a class are explained, if not here."""
 
-ALIKE = ("card", "from_json", "to_json")
-"""Members that many classes have, explained once."""
+ALIKE = ("card", "from_json", "to_json", "keys")
+"""Members that many classes have, explained once, or that only other code calls."""
 
 MOST_NAMES = 8
 """Attributes beyond which a class is left to ``help``."""
 
 HEAD = """# Python interface
 
-Look here for a function or class of `siming_tasks`. `help(st.load)` explains parameters, attributes, shapes and errors,
-and has an example.
+Look here for a function or class of `siming_tasks`. `help(st.load)` explains parameters, attributes, methods, shapes
+and errors, and has an example.
 
 ```python
 import siming_tasks as st
@@ -83,8 +83,8 @@ def in_short(text: str) -> str:
     return re.split(r"[;.](?: |$)", re.sub(r" \([^)]*\)", "", text))[0]
 
 
-def section(found: type) -> str:
-    """A class: what it is, the names of its fields and properties, and its methods."""
+def entry(found: type) -> str:
+    """A class: what it is, and the names of its fields, properties and methods."""
     facts = [field.name for field in fields(found) if field.name[0] != "_"] if is_dataclass(found) else []
     facts = [] if found.__name__ in FIELDS else facts
     methods = []
@@ -95,12 +95,11 @@ def section(found: type) -> str:
         if isinstance(member, property | cached_property):
             facts.append(name)
         elif inspect.isfunction(function):
-            called = signature(function).partition(" -> ")[0]
-            methods.append(wrapped(f"* `{name}{called}`: {in_short(first_paragraph(function))}"))
-    names = f"Attributes: {', '.join(f'`{name}`' for name in facts)}." if 0 < len(facts) <= MOST_NAMES else ""
-    about = (f"{in_short(first_paragraph(found))}.", FIELDS.get(found.__name__), names)
-    about = wrapped(" ".join(part for part in about if part))
-    return "\n".join([f"### {found.__name__}\n", f"{about}\n", *methods]).rstrip() + "\n"
+            methods.append(name + signature(function).partition(" -> ")[0])
+    names = {"Attributes": facts if len(facts) <= MOST_NAMES else [], "Methods": methods}
+    listed = (f"{kind}: {', '.join(f'`{name}`' for name in of)}." for kind, of in names.items() if of)
+    about = (f"* `{found.__name__}`: {in_short(first_paragraph(found))}.", FIELDS.get(found.__name__), *listed)
+    return wrapped(" ".join(part for part in about if part))
 
 
 def page() -> str:
@@ -112,8 +111,8 @@ def page() -> str:
         for name, found in items.items()
         if not inspect.isclass(found)
     ]
-    returned = ["## What else they return\n", *map(section, RETURNED)]
-    return "\n".join([HEAD, *functions, "", "## Classes\n", *map(section, classes), *returned]).rstrip() + "\n"
+    returned = ["\nFunctions also return these:\n", *map(entry, RETURNED)]
+    return "\n".join([HEAD, *functions, "\n## Classes\n", *map(entry, classes), *returned]) + "\n"
 
 
 if __name__ == "__main__":
