@@ -1,15 +1,14 @@
-"""Write docs/reference/models.md and the table of encoded images in docs/reference/media.md.
+"""Write docs/reference/models.md.
 
 python utils/make_models_page.py [--check]
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from made_pages import REFERENCE, wrapped, write
+from made_pages import wrapped, write
 
 from siming_tasks.media import Backend, backends
 from siming_tasks.media.modes import OURS
@@ -18,24 +17,18 @@ from siming_tasks.models.recipes import Recipe, recipes
 TEXT = Path(__file__).with_name("models_page.md")
 TITLES = {"chat": "Chat classes", "simple": "Simple classes (`--force_simple`, or if there is no chat class)"}
 HEARS = {"url": "sound as a data URL", "path": "sound as a WAV file", "array": "sound as samples", None: "no sound"}
-SENT = {
-    "jpeg": "the stored JPEG files",
-    "png": "PNG of their pixels",
-    "paths": "paths of the stored JPEG files",
-}
-BLOCK = re.compile(r"(<!-- made by utils/make_models_page.py -->\n).*?(\n<!-- end -->)", re.DOTALL)
 
 RECIPES = """
 ## Recipes
 
-`siming run plan --model "GPT-4o"` prints the command that runs one of the paper's twelve models or a successor, and
-checks its requests against what the service accepts. The frames are those of the paper's table 6.
+`siming run plan --model "GPT-4o" --data DIR` prints the command that runs one of the paper's twelve models or a
+successor, and checks its requests against the limits of the service. The frames are those of the paper's table 6.
 
-**No command was run with the real weights or the real service.** *run* means that it ran to its end against a local
-stand-in for the service or vLLM, *read* that its arguments were found in the code of the class. Names, dates and memory
-(of 16-bit weights) were read in pages and code on {checked} or later, except where noted. See the hub for licences.
+**No command was run with the real weights or the real service.** *Run*: the command ran to its end with a local
+stand-in. *Read*: its arguments were found in the code of the class. Names, dates and memory (16-bit weights) were read
+in pages and code on {checked} or later, except where noted. See the hub for licences.
 
-| model | frames | command | notes |
+| model | frames | command was | notes |
 |---|---|---|---|
 """
 
@@ -122,19 +115,5 @@ def _recipe_notes(entry: Recipe) -> Iterator[str]:
     yield from (note for note in (entry.undone, entry.memory, *entry.notes) if note)
 
 
-def sent_table() -> str:
-    """Table of the classes by what they send as an image."""
-    lines = ["| an image is sent as | chat classes | simple classes |", "|---|---|---|"]
-    for form, words in SENT.items():
-        cells = [
-            ", ".join(_name(row).strip("¹²³") for row in _rows(registry) if form in (row.sent, row.images))
-            for registry in TITLES
-        ]
-        lines.append(f"| {words} | {' | '.join(cells)} |".replace("|  |", "| |"))
-    return "\n".join([*lines, "| pixels of the stored files | every other | every other |"])
-
-
 if __name__ == "__main__":
-    media = (REFERENCE / "media.md").read_text(encoding="utf-8")
-    media = BLOCK.sub(lambda found: f"{found[1]}\n{sent_table()}\n{found[2]}", media)
-    write({"models.md": models_page(), "media.md": media})
+    write({"models.md": models_page()})
