@@ -19,7 +19,7 @@ TOGETHER = {
     "*scoring options*": ["`--data`", "`--split`", "`--mapping`", "`--rater`", "`--labels`"],
 }
 """Flags that are named together where a command has all of them."""
-TELLING = 3
+TELLING = 6
 """Words beyond which the help of an argument says more than its name."""
 
 HEAD = """# Commands and options
@@ -35,7 +35,7 @@ Exit codes: 0 success, 1 problems found, 2 usage error, 130 interrupted.
 
 ## Flags that several commands share
 
-A command lists these, and the [options](#options) that it takes, after *Also*.
+Each command lists these after *Also*, with its [options](#options) and the flags whose names say enough.
 """
 
 OPTIONS_HEAD = """
@@ -66,12 +66,17 @@ def meaning(param: click.Parameter) -> str:
 
 
 def entries(params: Sequence[click.Parameter]) -> list[str]:
-    """Entries of the parameters; those that only name a fact of one thing (``model card: url``) share an entry."""
+    """Entries of the parameters; those with the same meaning share one."""
     texts: dict[str, list[click.Parameter]] = {}
     for param in params:
-        about, _, what = meaning(param).partition(": ")
-        texts.setdefault(about if what == param.name else meaning(param), []).append(param)
+        texts.setdefault(meaning(param), []).append(param)
     return [wrapped(f"* {', '.join(map(written, group))}: {text}") for text, group in texts.items()]
+
+
+def is_told(param: click.Parameter) -> bool:
+    """True if the page explains an argument."""
+    required = isinstance(param, click.Option) and param.required
+    return required or isinstance(param.type, click.Choice) or len(meaning(param).split()) > TELLING
 
 
 def commands() -> Iterator[str]:
@@ -85,14 +90,15 @@ def commands() -> Iterator[str]:
         words = [param.make_metavar(CONTEXT) for param in own[name] if isinstance(param, click.Argument)]
         yield f"## siming {' '.join([name, *words])}\n\n{SHORT[name]}\n"
         alone = [param for param in own[name] if entries([param])[0] not in shared]
-        told = [param for param in alone if isinstance(param, click.Option) or len(meaning(param).split()) > TELLING]
+        told = [param for param in alone if is_told(param)]
         yield "".join(f"{line}\n" for line in entries(told))
-        others = [f"`{param.opts[0]}`" for param in command.params if param not in alone]
+        flags_only = [param for param in command.params if param not in told and isinstance(param, click.Option)]
+        others = [f"`{param.opts[0]}`" for param in flags_only]
         for title, flags in TOGETHER.items():
             if set(flags) <= set(others):
                 others = [title, *(flag for flag in others if flag not in flags)]
         if others:
-            yield f"Also: {', '.join(others)}\n"
+            yield wrapped(f"Also: {', '.join(others)}") + "\n"
 
 
 def options() -> Iterator[str]:
@@ -107,7 +113,6 @@ def options() -> Iterator[str]:
 OTHERS = """
 ### Variables of other programs
 
-* `LMMS_IMAGE_ENCODE_FORMAT`, `LMMS_IMAGE_JPEG_QUALITY`, `HF_UPDATE_DOWNLOAD_COUNTS`: no effect on these tasks
 * `LMMS_VIDEO_DECODE...`: how lmms-eval's models read a video file; recorded in the results
 * `HF_TOKEN`, `HF_HOME`, `HF_ENDPOINT`, `HF_HUB_OFFLINE`: how `SIMING_DATA=org/name` is fetched
 * `XDG_CACHE_HOME`: place of the cache folder, unless `SIMING_CACHE` is set
