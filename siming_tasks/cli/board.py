@@ -26,7 +26,7 @@ _SHOWN = 10
 
 
 @cli.command("board submit runs/qwen --data exams --out qwen.zip --organization 'Our lab'", "siming docs publish")
-@click.argument("run_path", metavar="RUN", help="lmms-eval output folder, prediction file, or (--check) archive")
+@click.argument("run_path", metavar="RUN", help="folder or prediction file; with --check, an archive")
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
 @cli.LABELS
 @click.option("--out", type=cli.NEW_FILE, help="the new archive (default: <model>.zip)")

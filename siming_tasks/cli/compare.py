@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @cli.command("compare runs/qwen runs/gpt --data exams", "siming report runs/qwen runs/gpt --data exams --out report")
 @click.argument(
-    "run_paths", nargs=-1, required=True, metavar="RUN...", help="prediction file, sample log or folder; or NAME=PATH"
+    "run_paths", nargs=-1, required=True, metavar="RUN...", help="folder, sample log or prediction file; or NAME=PATH"
 )
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
 @cli.LABELS

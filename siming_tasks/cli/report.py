@@ -14,7 +14,7 @@ from siming_tasks.options import Options
 
 @cli.command("report runs/qwen runs/gpt --data exams --out report", "siming view report --data exams")
 @click.argument(
-    "runs", nargs=-1, required=True, metavar="RUN...", help="PATH or NAME=PATH; a folder may contain several models"
+    "runs", nargs=-1, required=True, metavar="RUN...", help="folder, sample log or prediction file; or NAME=PATH"
 )
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS, "prices")
 @cli.LABELS

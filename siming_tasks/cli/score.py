@@ -31,7 +31,7 @@ _ONLY = {"pass_mark": "diagnosis", "tasks": "missing", "allow": "scores", "price
     required=True,
     type=Path,
     metavar="RUN...",
-    help="prediction files, sample logs or folders of one run",
+    help="folders, sample logs or prediction files of one run",
 )
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS, "prices")
 @cli.LABELS

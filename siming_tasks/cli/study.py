@@ -48,13 +48,13 @@ def raters(dir: str | None, options: Options, labels: Path | None, pair: tuple[s
 )
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
 @cli.LABELS
-@click.option("--videos", type=click.IntRange(5), default=200, help="number of videos in the planned data set")
-@click.option("--pilot", nargs=2, metavar="A B", help="two runs of a pilot whose difference is planned for")
+@click.option("--videos", type=click.IntRange(5), default=200, help="videos of the planned data set")
+@click.option("--pilot", nargs=2, metavar="A B", help="two pilot runs whose difference is planned for")
 @click.option("--metric", type=click.Choice(["qwk", "mcc"]), default="qwk", help="without --pilot: the metric")
 @click.option("--prevalence", type=cli.PROPORTION, default=0.186, help="without --pilot: share of wrong steps")
 @click.option("--agreement", type=cli.PROPORTION, default=0.5, help="without --pilot: agreement of the better judge")
 @click.option("--effect", type=cli.PROPORTION, help="a difference whose power is computed")
-@click.option("--comparisons", type=click.IntRange(1), default=1, help="number of tests that Holm's correction covers")
+@click.option("--comparisons", type=click.IntRange(1), default=1, help="tests that Holm's correction covers")
 @cli.AS_JSON
 def power(
     options: Options,
