@@ -59,7 +59,6 @@ def _notes(row: Backend) -> str:
     notes = [
         ", ".join(f"`{key}={str(value).lower()}`" for key, value in row.arguments.items() if value != "frames"),
         row.sound_seconds and f"gets sound in pieces of {row.sound_seconds} s",
-        "" if row.hears else row.deaf,
         "" if "transformers" in row.note else row.note,  # told where that version is refused
         row.tokens and f"new tokens: {row.tokens}",
         row.frames and "with frames " + ", ".join(f"`{key}={value}`" for key, value in row.frames.items()),
