@@ -151,8 +151,8 @@ class Options:
     )  # fmt: skip
     media: Literal["auto", "frames", "video", "proxy"] = _option(
         "auto", "", "shown",
-        "what a model gets: `frames` (images, each with its time), `video` (a file for its own reader), `proxy` (a "
-        "short file of the same frames) or `auto` (frames if it takes several images, otherwise a file)",
+        "`frames` (images, each with its time), `video` (a file for the model's own reader), `proxy` (a short file of "
+        "the same frames) or `auto` (frames if the model takes several images)",
     )  # fmt: skip
     frames: int = _option(64, "N", "shown", "frames per full video, except in `video` mode")
     clip_frames: int = _option(16, "N", "shown", "frames per step clip, except in `video` mode")

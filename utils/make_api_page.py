@@ -51,8 +51,8 @@ print(st.score_run(run).rows("full_score").one("ranked", "all steps", "qwk"))
 table = run.to_pandas()
 ```
 
-All other names are private. Objects also have `to_json()` (plain JSON types without NaN), `from_json(data)` and `card`
-(what a notebook shows), where these make sense.
+All other names are private. Most objects also have `to_json()` (plain JSON types without NaN), `from_json(data)` and
+`card` (what a notebook shows).
 
 ## Functions
 """

@@ -26,7 +26,7 @@ successor, and checks its requests against the limits of the service. The frames
 
 **No command was run with the real weights or the real service.** *Run*: the command ran to its end with a local
 stand-in. *Read*: its arguments were found in the code of the class. Names, dates and memory (16-bit weights) were read
-in pages and code on {checked} or later, except where noted. See the hub for licences.
+in pages and code on {checked} or later, except where noted.
 
 | model | frames | command was | notes |
 |---|---|---|---|
