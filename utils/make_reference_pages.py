@@ -27,8 +27,8 @@ HEAD = """# Commands and options
 Look here for a command, a flag or a variable of `siming`. To evaluate a model, run `lmms-eval`.
 
 ```sh
-siming data check exams --quick     # words and flags in any order
-siming data check --help            # more about the command, with an example
+siming data check --help       # all flags, and an example
+siming data check exams --quick
 ```
 
 Exit codes: 0 success, 1 problems found, 2 usage error, 130 interrupted.
