@@ -75,7 +75,7 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
     "physicians",
     multiple=True,
     metavar="NAME",
-    help="this rater is a physician, even as --consensus or named Final",
+    help="keep this rater as a physician, even as --consensus",
 )
 @click.option("--different", nargs=2, multiple=True, metavar="A B", help="these similar names are two raters")
 @click.option("--name", default="", help="name of the data set (default: that of the folder)")

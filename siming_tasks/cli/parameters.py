@@ -114,7 +114,7 @@ class OutputPath(click.Path):
 
 NEW_FILE, NEW_FOLDER = OutputPath(False), OutputPath(True)
 
-LABELS = click.option("--labels", type=Path, help="label file, if the data set has none")
+LABELS = click.option("--labels", type=Path, help="label file, if the labels are withheld")
 PARTIAL = click.option("--partial", is_flag=True, help="count only requests that have a line")
 ALLOW = click.option(
     "--allow",
@@ -123,7 +123,7 @@ ALLOW = click.option(
     help="accept this difference between the runs; may be repeated",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="print one JSON object")
-PORT = click.option("--port", type=click.IntRange(0, 65535), default=0, help="port of the page; 0: a free one")
+PORT = click.option("--port", type=click.IntRange(0, 65535), default=0, help="port of the page; 0 means a free one")
 NO_BROWSER = click.option("--no-browser", is_flag=True, help="do not open a browser")
 
 

@@ -41,13 +41,11 @@ _CHANNELS = {
 @cli.option_flags("data", "split", *cli.MEDIA_OPTIONS, "prompt", "ask")
 @click.option("--videos", type=click.IntRange(1), help="number of videos, to plan without a data set")
 @click.option("--duration", type=cli.ABOVE_ZERO, help=f"length of the videos in seconds (default {_DURATION})")
-@click.option("--model", help="model of a recipe, or a service: its frames, limits and command")
+@click.option("--model", help="use the frames, limits and command of this model or service")
 @click.option("--tokens", metavar="F[,F]", default="qwen2_5_vl,openai_tiles", help="image-token formulas")
 @click.option("--price-in", type=cli.Number(0), help="price per million input tokens")
 @click.option("--price-out", type=cli.Number(0), help="price per million output tokens")
-@click.option(
-    "--canary", is_flag=True, help="instead, probe --model with 8 questions that need its sound or its pictures"
-)
+@click.option("--canary", is_flag=True, help="instead, ask --model 8 questions that need its sound or pictures")
 @click.option("--model_args", default="", help="with --canary: as for lmms-eval")
 @click.option("--force_simple", is_flag=True, help="with --canary: as for lmms-eval")
 def plan(

@@ -72,7 +72,7 @@ def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
     multiple=True,
     type=setting_named,
     metavar="NAME",
-    help="full_score, ...; may be repeated (default: the four)",
+    help="setting to write; may be repeated (default: the four)",
 )
 @click.option(
     "--missing", multiple=True, type=Path, help="only requests without an answer in this run; may be repeated"
