@@ -58,7 +58,7 @@ def compare(
     from siming_tasks.study.analysis.verdicts import four_answers
     from siming_tasks.study.report.row_tables import row_section
     from siming_tasks.study.results.discovery import find_runs
-    from siming_tasks.study.results.run import partial_notes_of, read_run
+    from siming_tasks.study.results.run import read_run
 
     sources = find_runs(run_paths)
     dataset = cli.open_dataset(options, sources, labels=labels, reference=True)
@@ -76,7 +76,7 @@ def compare(
     parts = {name: part.to_json() | {"answers": [each.to_json() for each in answers[name]]}
              for name, part in study.settings.items()}  # fmt: skip
     few = [f"{run.name}: {note}" for run in runs
-           for note in partial_notes_of(run, [name for name in wanted if name in run.records])]  # fmt: skip
+           for note in run.partial_notes(name for name in wanted if name in run.records)]  # fmt: skip
     found = origin(dataset) | {"settings": parts, "not_compared": dict(study.refused), "warnings": few}
     if inputs:
         found["inputs"] = [

@@ -114,7 +114,6 @@ def _print_settings(scores: Scores, run: Run) -> None:
     from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
     from siming_tasks.study.report.formatting import usage_line
     from siming_tasks.study.report.row_tables import row_section
-    from siming_tasks.study.results.run import partial_notes
 
     for name, result in scores.settings.items():
         rows, options = scores.rows(name), result["options"]
@@ -128,7 +127,7 @@ def _print_settings(scores: Scores, run: Run) -> None:
             n_videos = len({record.video_id for record in run.records[name]})
             below.append(f"{name} took {usage_line(result['usage'], n_videos)}")
         print("\n" + "\n".join(below) + "\n")
-    print("\n".join(partial_notes(scores.settings)))
+    print("\n".join(scores.notes))
 
 
 def _show_diagnosis(
@@ -138,14 +137,14 @@ def _show_diagnosis(
     from siming_tasks.benchmark.tasks import TASKS
     from siming_tasks.study.analysis.diagnosis import diagnose
     from siming_tasks.study.report.row_tables import row_section
-    from siming_tasks.study.results.run import partial_notes_of, read_run
+    from siming_tasks.study.results.run import read_run
 
     run = read_run(source, dataset, partial=partial)
     names = [name for name in run.settings if TASKS[name].base_task not in {*run.settings} - {name}]
     found = {name: diagnose(run, name, options, pass_mark=pass_mark) for name in names}
     printed: Section = []
     for name, rows in found.items():
-        printed += [f"# {name} on {title(dataset)}", *partial_notes_of(run, [name])]
+        printed += [f"# {name} on {title(dataset)}", *run.partial_notes([name])]
         printed += row_section(rows, reference=options.rater)
     settings = {name: {"rows": rows.to_json()} for name, rows in found.items()}
     answer(as_json, origin(dataset) | {"settings": settings}, printed)

@@ -20,7 +20,7 @@ from siming_tasks.study.report.exports import write_answers
 from siming_tasks.study.report.viewer_files import ReplyFiles
 from siming_tasks.study.results.comparable import TaskRun
 from siming_tasks.study.results.discovery import RunSource
-from siming_tasks.study.results.run import Run, partial_notes, read_run
+from siming_tasks.study.results.run import Run, read_run
 from siming_tasks.study.results.unread_replies import UnreadNote, UnreadReplies, UnreadReply, unread_note
 from siming_tasks.study.words import say
 
@@ -143,7 +143,7 @@ def _prompt_fingerprint(records: Sequence[Record]) -> str | None:
 
 def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]], unread: UnreadNote) -> list[str]:
     """Sentences on a run that a reader must know; that many of its replies were unread stands first."""
-    warnings = partial_notes(settings)
+    warnings = run.partial_notes(settings)
     for name, numbers in settings.items():
         have, asked = len(run.records[name]), numbers["requests"]["asked"]
         failed = numbers["statuses"].get("request_failed", 0)

@@ -31,6 +31,7 @@ from siming_tasks.study.analysis.comparison import (
 from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH_EACH
 from siming_tasks.study.analysis.verdicts import baseline_title, four_answers
 from siming_tasks.study.results.comparable import TaskRun, comparison_entries, groups
+from siming_tasks.study.results.evaluate_records import partial_text
 from siming_tasks.study.words import say
 
 HUMANS = "inter-physician agreement"
@@ -63,10 +64,9 @@ class Entrant:
         return Rows.from_json(self.evaluation["rows"])
 
     @property
-    def part(self) -> tuple[str, ...]:
-        """A note on how many questions it was asked, where those are not all."""
-        asked, every = (self.evaluation["requests"][name] for name in ("asked", "expected"))
-        return (f"{asked:,} of {every:,} questions",) if asked < every else ()
+    def part(self) -> str:
+        """How many questions it was asked, where those are not all; otherwise empty."""
+        return partial_text(self.evaluation["requests"])
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Standing:
             entrant, why = self.entrants[name], self.apart.get(name, "")
             own = entrant.rows
             value, answered = own.one(RANKED, ALL, self.headline), own.one(ANSWERED, ALL, COVERAGE)
-            notes = tuple(filter(None, (why, *entrant.part)))
+            notes = tuple(filter(None, (why, entrant.part)))
             out.append(JudgeRow(name, entrant.role, entrant.slug, value=value, answered=answered, notes=notes))
         return out
 
@@ -174,7 +174,6 @@ class Standing:
         made, entrant = self.comparison, self.entrants[run]
         assert made is not None
         rank, wins = made.ranks.get(run), sum(pair.better == run for pair in made.pairs)
-        notes = [made.unranked[run]] if run in made.unranked else []
 
         def found(table: str, row: str) -> Estimate | None:
             rows = made.rows.of(table, row, made.headline)
@@ -193,7 +192,7 @@ class Standing:
             beats=made.beats.get(run),
             better_than=None if rank is None else (wins, len(made.ranks) - 1),
             answered=made.rows.one(ANSWERED, run, COVERAGE),
-            notes=(*notes, *entrant.part),
+            notes=tuple(filter(None, (made.unranked.get(run), entrant.part))),
         )
 
     def to_json(self) -> dict[str, Any]:

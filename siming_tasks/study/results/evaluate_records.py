@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from siming_tasks.benchmark.metrics import Rows, ScoreMatrix
@@ -20,6 +20,17 @@ from siming_tasks.media import recorded_mode
 from siming_tasks.options import Options
 from siming_tasks.study.results.estimand import estimand_of
 from siming_tasks.study.results.usage import load_prices, usage_summary
+
+
+def count_questions(setting: str, dataset: Dataset, asked: Collection[str]) -> dict[str, int]:
+    """Number of questions that a run was ``asked``, and the number ``expected`` of a complete run."""
+    return {"asked": len(asked), "expected": len(expected_requests(TASKS[setting], dataset.videos))}
+
+
+def partial_text(counts: Mapping[str, Any]) -> str:
+    """``4 of 6 questions`` of a run that was asked fewer than a complete run, which it is not ranked with; or empty."""
+    asked, expected = counts["asked"], counts["expected"]
+    return f"{asked:,} of {expected:,} questions" if asked < expected else ""
 
 
 def evaluate_records(
@@ -44,6 +55,7 @@ def evaluate_records(
         rows: what that function returns of these very records and options, if it was called already.
     """
     distinct, conflicts = distinct_records(record for record in records if record.setting == setting)
+    asked = {record.id for record in distinct} if asked is None else asked
     matrix = build_score_matrix(distinct, dataset, setting, options.rater, asked=asked)
     if rows is None:
         rows = score(distinct, dataset, setting, rater=options.rater, mapping=options.mapping, asked=asked)
@@ -61,7 +73,6 @@ def evaluate_records(
             "sent": sum(bool(record.conditions.reply_schema) for record in distinct),
             "digest": sha256_json(schemas)[:12],
         }
-    requests = {"answered": len(distinct), "asked": len(distinct if asked is None else asked)}
     prices = load_prices(options.prices) if options.prices else None
     return {
         "setting": setting,
@@ -70,7 +81,7 @@ def evaluate_records(
         "dataset": dataset.facts,
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "prompt": prompt,
-        "requests": {**requests, "expected": len(expected_requests(spec, dataset.videos)), "conflicts": conflicts},
+        "requests": {"answered": len(distinct), **count_questions(setting, dataset, asked), "conflicts": conflicts},
         "statuses": {name: statuses.get(name, 0) for name in spec.answer_format.statuses},
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(distinct),

@@ -26,7 +26,7 @@ from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.data.splits import take_part
 from siming_tasks.options import Options
 from siming_tasks.study.results.discovery import RunSource, asked_ids, dataset_folder, run_at
-from siming_tasks.study.results.evaluate_records import evaluate_records
+from siming_tasks.study.results.evaluate_records import count_questions, evaluate_records, partial_text
 from siming_tasks.study.results.read_predictions import Seen, load_predictions
 from siming_tasks.study.words import notes
 
@@ -132,6 +132,15 @@ class Run(Shown):
         return evaluate_records(
             self.records.get(setting, ()), self.dataset, options, setting, asked=self.asked(setting)
         )
+
+    def partial_notes(self, settings: Iterable[str]) -> list[str]:
+        """A sentence on each of these settings in which it was asked only some of the questions of the data set."""
+        counts = {name: count_questions(name, self.dataset, self.asked(name)) for name in settings}
+        return [
+            f"{name}: only {part} were asked; the run is not ranked with runs that were asked all."
+            for name, each in counts.items()
+            if (part := partial_text(each))
+        ]
 
     def to_pandas(self, rater: str = CONSENSUS) -> pandas.DataFrame:
         """Table with one row for each step that was asked; a request without a record has status ``no_line``.
@@ -286,26 +295,6 @@ def read_run(
     return replace(run, problems=tuple(problems))
 
 
-def partial_notes(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A sentence on each evaluated setting in which a run was asked only some of the questions of the data set."""
-    counts = {name: result["requests"] for name, result in settings.items()}
-    return [
-        f"{name}: only {count['asked']:,} of {count['expected']:,} questions were asked; the run is not ranked with "
-        "runs that were asked all."
-        for name, count in counts.items()
-        if count["asked"] < count["expected"]
-    ]
-
-
-def partial_notes_of(run: Run, settings: Iterable[str]) -> list[str]:
-    """The sentences of :func:`partial_notes` for a run that was not evaluated."""
-    counts = {
-        name: {"asked": len(run.asked(name)), "expected": len(expected_requests(TASKS[name], run.dataset.videos))}
-        for name in settings
-    }
-    return partial_notes({name: {"requests": count} for name, count in counts.items()})
-
-
 @dataclass(frozen=True, repr=False)
 class Scores(Shown):
     """Result of :func:`score_run`.
@@ -315,12 +304,14 @@ class Scores(Shown):
         settings: by setting, what :func:`siming_tasks.study.results.evaluate_records.evaluate_records` returns.
         problems: findings about the prediction files.
         files: the files read.
+        notes: on the settings in which the run was asked only some of the questions.
     """
 
     dataset: Dataset
     settings: Mapping[str, Mapping[str, Any]]
     problems: tuple[Problem, ...]
     files: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def card(self) -> Card:
@@ -332,8 +323,7 @@ class Scores(Shown):
                 table = RANKED if CATALOGUE[key].compared else ANSWERED
                 found = shown.one(table, ALL, key)
                 rows.append((name, key, str(found), f"{found.n:,} videos", " ".join(notes(found))))
-        note = "Missing answers count as full points or “correct”."
-        note = " ".join([note, *partial_notes(self.settings)])
+        note = " ".join(["Missing answers count as full points or “correct”.", *self.notes])
         return Card(f"Scores on {self.dataset.title}", "", ("setting", "metric", "value [95 % interval]", "of", ""),
                     rows, note)  # fmt: skip
 
@@ -379,4 +369,4 @@ def score_run(run: Run | str | Path, options: Options | None = None) -> Scores:
     options, run = Options.of(options), load(run)
     check_reference(run.dataset, options.rater)
     results = {name: run.evaluate(name, options) for name in run.records}
-    return Scores(run.dataset, results, run.problems, run.files)
+    return Scores(run.dataset, results, run.problems, run.files, tuple(run.partial_notes(results)))

@@ -90,9 +90,8 @@ def chosen(
 
 def _answer(entrant: Entrant, before: Entrant | None, spent: int, options: Options) -> Told:
     """The answer to a submission that is seen for the first time."""
-    asked, every = (entrant.evaluation["requests"][name] for name in ("asked", "expected"))
     share = entrant.rows.one(ANSWERED, ALL, COVERAGE).value or 0.0
-    if asked != every or why_unranked(entrant.role, share):
+    if entrant.part or why_unranked(entrant.role, share):
         return "incomplete"
     panel = entrant.task_run.panel
     if is_constant(panel, options.mapping):
