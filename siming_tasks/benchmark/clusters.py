@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from siming_tasks.benchmark.exams import Exams, Video
+from siming_tasks.benchmark.exams import Exams
 from siming_tasks.benchmark.metrics.thresholds import FEWEST
 from siming_tasks.benchmark.types import UNITS, Unit, UnitChoice
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.sanitize import alike
+from siming_tasks.common.person_names import alike_pairs
 
 _Key = tuple[str, str]
 """What ties videos: the kind of thing that they share, and its name."""
@@ -37,7 +37,8 @@ def clusters_of(exams: Exams, unit: UnitChoice = "auto") -> Clusters:
     * ``site``: the same ``site``. All videos that state none are one site.
 
     What shares a smaller unit shares the larger one: the two sites of a student who was examined at both are one
-    cluster, since neither is independent of the other.
+    cluster, since neither is independent of the other. Names that are alike
+    (:mod:`siming_tasks.common.person_names`) are one, unless the data set says that they are two.
 
     Args:
         exams: what is clustered.
@@ -75,27 +76,28 @@ def _ties(exams: Exams) -> dict[Unit, dict[str, list[_Key]]]:
     files: dict[str, list[str]] = {}
     for video in exams.videos:
         files.setdefault(video.media, []).append(video.video_id)
-    performances = _stated(exams.videos, "performance")
+    performances = _stated(exams, "performance")
     shared = [*(names for names in files.values() if len(names) > 1), *map(sorted, exams.minimal_pairs)]
     for names in shared:
         for name in names:
             performances.setdefault(name, []).append(("video", names[0]))
-    sites = _stated(exams.videos, "site")
+    sites = _stated(exams, "site")
     unstated = {video.video_id: [("site", "")] for video in exams.videos} if sites else {}
     return {
         "video": {},
         "performance": performances,
-        "student": _stated(exams.videos, "student"),
+        "student": _stated(exams, "student"),
         "site": unstated | sites,
     }
 
 
-def _stated(videos: Iterable[Video], key: str) -> dict[str, list[_Key]]:
+def _stated(exams: Exams, key: str) -> dict[str, list[_Key]]:
     """By video that states one, the name of its student, performance or site; of names that are alike the first."""
-    first: dict[str, str] = {}
-    values = ((video.video_id, video.site if key == "site" else video.extra.get(key)) for video in videos)
-    return {name: [(key, first.setdefault(alike(str(value)), str(value)))]
-            for name, value in values if value not in (None, "")}  # fmt: skip
+    values = ((video.video_id, video.site if key == "site" else video.extra.get(key)) for video in exams.videos)
+    names = {video_id: str(value) for video_id, value in values if value not in (None, "")}
+    pairs = alike_pairs(names.values(), exams.different_names)
+    first = tied_together(names.values(), ({name: [(key, known)], known: [(key, known)]} for name, known in pairs))
+    return {video_id: [(key, first[name])] for video_id, name in names.items()}
 
 
 def tied_together(ids: Iterable[str], ties: Iterable[Mapping[str, Iterable[_Key]]]) -> dict[str, str]:

@@ -262,6 +262,11 @@ class Exams(ShortRepr):
         return all(step.consensus is None for video in self.videos for step in video.applicable)
 
     @property
+    def different_names(self) -> frozenset[frozenset[str]]:
+        """Pairs of names that are alike and mean two persons or places; a data set on disk may state some."""
+        return frozenset()
+
+    @property
     def minimal_pairs(self) -> frozenset[frozenset[str]]:
         """Ids of two videos each that show one performance but for one act; a data set on disk may state some."""
         return frozenset()

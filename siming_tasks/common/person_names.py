@@ -1,7 +1,8 @@
 """Names of raters, students and sites: which two may be the same, and which words are not names.
 
 Two names are alike if their letters and digits are the same without capitals, width (NFKC), accents, titles and leading
-zeros, an umlaut being also its two letters. Names that are alike are never merged: the reader of a table reports them.
+zeros, an umlaut being also its two letters. The reader of a table refuses names that are alike; clusters of exams take
+them for one.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def _joined(text: str) -> str:
 
 
 def alike_pairs(names: Iterable[str], different: Collection[Iterable[str]] = ()) -> Iterator[tuple[str, str]]:
-    """Two names that may be one person or place: a later one, and the first of those before it that it is like.
+    """Two names that may be one person or place: a later one, and of those before it the first of each form of it.
 
     Args:
         names: in their order, each as written.
@@ -107,9 +108,8 @@ def alike_pairs(names: Iterable[str], different: Collection[Iterable[str]] = ())
     before: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         keys = sorted({*name_keys(name), alike(name)} - {""})
-        like = [known for key in keys for known in before.get(key, ()) if frozenset((known, name)) not in apart]
-        if like:
-            yield name, like[0]
+        known = (next((one for one in before.get(key, ()) if {one, name} not in apart), None) for key in keys)
+        yield from ((name, one) for one in dict.fromkeys(known) if one is not None)
         for key in keys:
             before.setdefault(key, []).append(name)
 

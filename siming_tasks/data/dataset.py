@@ -142,6 +142,11 @@ class Dataset(Exams, Shown):
         return self.meta.get("attempts")
 
     @property
+    def different_names(self) -> frozenset[frozenset[str]]:
+        """The pairs under ``different`` in ``dataset.yaml``."""
+        return frozenset(map(frozenset, self.meta.get("different", ())))
+
+    @property
     def minimal_pairs(self) -> frozenset[frozenset[str]]:
         """The two videos of every pair of ``pairs.jsonl`` (DataError as :func:`read_pairs`)."""
         return frozenset(frozenset((pair["video_a"], pair["video_b"])) for pair in read_pairs(self))

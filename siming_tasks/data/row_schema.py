@@ -209,6 +209,7 @@ class DatasetInfo(BaseModel):
     languages: tuple[str, ...] = ()
     label_sources: Any = None
     raters: dict[str, RaterRow] = Field(default_factory=dict)
+    different: tuple[tuple[str, str], ...] = ()
     attempts: AttemptRule | None = None
     sound: StrictBool | None = None
     consent: ConsentRow | None = None

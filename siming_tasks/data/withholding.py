@@ -72,7 +72,9 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
         steps = sorted((row.label({}) for row in labelled.steps), key=lambda step: order[step.step_id])
         ties = {name: value for name in _TIES if (value := getattr(labelled, name)) not in (None, "")}
         videos.append(replace(video, steps=tuple(steps), extra={**video.extra, **ties}))
-    return replace(dataset, videos=tuple(videos), rater_facts={n: row.rater() for n, row in labels.raters.items()})
+    facts = {name: row.rater() for name, row in labels.raters.items()}
+    meta = {**dataset.meta, "different": labels.different}
+    return replace(dataset, videos=tuple(videos), rater_facts=facts, meta=meta)
 
 
 def check_reference(dataset: Dataset, rater: str) -> None:
@@ -168,13 +170,14 @@ class _Labels(BaseModel):
 
 
 class _Key(BaseModel):
-    """Content of a label file: whose labels they are, raters, and labels by video; ``digest`` is of all the rest."""
+    """Content of a label file: whose labels they are, raters, names, labels; ``digest`` is of all the rest."""
 
     format: str
     public_digest: Sha256
     source_digest: Sha256
     digest: Sha256
     raters: dict[str, RaterRow] = Field(default_factory=dict)
+    different: tuple[tuple[str, str], ...] = ()
     videos: dict[str, _Labels]
 
 
@@ -186,6 +189,7 @@ def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
         "public_digest": public_digest,
         "source_digest": dataset.digest,
         **stated_raters(dataset.rater_facts),
+        **({"different": dataset.meta["different"]} if dataset.different_names else {}),
         "videos": {row["video_id"]: {name: row[name] for name in (*_TIES, "steps") if name in row} for row in rows},
     }
     with path.open("w", encoding="utf-8") as stream:

@@ -49,6 +49,27 @@ def test_students_are_above_videos_and_one_who_is_not_named_is_another(tmp_path:
     assert (four.unit, four.fixed) == ("video", ("student",)), "too few to be left out"
 
 
+@pytest.mark.parametrize("key", ["student", "performance"])
+@pytest.mark.parametrize(
+    ("first", "second"), [("Dr. Li", "Li"), ("T07", "T7"), ("Mueller", "M\u00fcller"), ("T07", "t 07")]
+)
+def test_two_spellings_of_a_name_are_one_unless_they_are_known_to_be_two(
+    tmp_path: Path, key: str, first: str, second: str
+) -> None:
+    dataset = data(tmp_path, *({key: name} for name in (first, second, *"ABCD")))
+    found = clusters_of(dataset)
+    assert (found.unit, groups(found)) == (key, [["v0", "v1"], ["v2"], ["v3"], ["v4"], ["v5"]])
+    assert found.names["v1"] == f"{key} {first}"
+    two = clusters_of(replace(dataset, meta={"different": [[second, first]]}))
+    assert [*two.names.values()][:2] == [f"{key} {first}", f"{key} {second}"]
+
+
+def test_a_spelling_between_two_ties_both(tmp_path: Path) -> None:
+    names = ["Mueller", "Muller", *"ABCD", "M\u00fcller"]
+    assert len(groups(clusters_of(data(tmp_path, *({"student": name} for name in names[:-1]))))) == 6
+    assert groups(clusters_of(data(tmp_path, *({"student": name} for name in names))))[0] == ["v0", "v1", "v6"]
+
+
 def test_one_file_one_performance_and_a_pair_are_one_cluster(tmp_path: Path) -> None:
     one, act = {"media": "one.mp4"}, {"performance": "p"}
     stated: list[dict[str, Any]] = [one, one, act, act, {}, {}, {}, {}, {}]

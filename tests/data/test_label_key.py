@@ -41,13 +41,15 @@ def test_withheld_labels_and_what_they_say_beyond_points_come_back_with_their_ke
     folder: Path, edit: Any, tmp_path: Path
 ) -> None:
     def change(rows: list[dict[str, Any]]) -> None:
-        for row, student in zip(rows, "aab", strict=True):
+        for row, student in zip(rows, ("T07", "T07", "T7"), strict=True):
             row |= {"student": student, "performance": "p", "split": "test", "splits": {"person": "dev"}}
         step = rows[0]["steps"][0]
         step |= {"errors": [], "reason": "late", "findings": {"rater_a": {"errors": ["cpr_01.x"], "reason": "why"}}}
         step["attempts"] = [{"start": 0.1, "end": 0.2, "correct": False}, {"correct": True}]
 
     edit(change)
+    with (folder / "dataset.yaml").open("a") as stream:
+        stream.write("different: [[T7, T07]]\n")
     full, public = open_dataset(folder), withhold(folder, tmp_path / "public", tmp_path / "exams.key.json")
     assert public.withheld and not full.withheld
     text = (tmp_path / "public" / "videos.jsonl").read_text()

@@ -15,7 +15,6 @@ from siming_tasks.benchmark.rubrics.rubric import HALF_POINTS_HINT, is_on_increm
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.person_names import alike_pairs, is_aggregate, not_a_name
-from siming_tasks.common.sanitize import alike
 from siming_tasks.data.dataset import SPAN_TOLERANCE, Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import StepRow, VideoRow
@@ -84,9 +83,8 @@ def _ids(dataset: Dataset) -> Iterator[Problem]:
     """Names that look alike, and performances that tie what is not one act."""
     named = {key: {value for video in dataset.videos if (value := _about(video, key))}
              for key in ("video_id", "student", "performance", "site")}  # fmt: skip
-    apart = [pair for pair in dataset.meta.get("different") or () if isinstance(pair, list | tuple)]
     for key, names in {"rater": {*dataset.raters}, **{key: named.pop(key) for key in ("student", "site")}}.items():
-        for name, known in alike_pairs(sorted(names), apart):
+        for name, known in alike_pairs(sorted(names), dataset.different_names):
             what = f"{known!r} and {name!r} may be one {key} or two."
             fix = f"Spell the name in one way; if they are two, `different: [[{known!r}, {name!r}]]` in dataset.yaml."
             yield _problem(dataset, None, "name-differs", what, fix, key, "error")
@@ -99,8 +97,7 @@ def _ids(dataset: Dataset) -> Iterator[Problem]:
                 fix = f"Call it {CONSENSUS!r}, or state its kind under `raters:` in dataset.yaml."
                 yield _problem(dataset, None, "rater-aggregate", what, fix, key, "error")
     for key, names in named.items():
-        often = Counter(map(alike, names))
-        if same := sorted(name for name in names if often[alike(name)] > 1):
+        if same := sorted({name for pair in alike_pairs(sorted(names), dataset.different_names) for name in pair}):
             what = f"{_shown(same)} look alike: are they one, or several?"
             yield _problem(
                 dataset, None, "name-case", what, "Spell one name in one way, and different names differently.", key

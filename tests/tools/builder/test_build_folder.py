@@ -183,7 +183,7 @@ def test_names_that_are_alike_are_refused_until_they_are_said_to_be_two(given: d
     options = BuildOptions(different=(("t-7", "T07"), ("Haus 01", "haus 1")))
     dataset = build_dataset(tmp_path / "exams", **given, options=options).dataset
     assert len({video.extra["student"] for video in dataset.videos}) == 3
-    assert dataset.meta["different"] == [["Haus 01", "haus 1"]], "names of students stay outside"
+    assert dataset.meta["different"] == (("Haus 01", "haus 1"),), "names of students stay outside"
     assert check_dataset(tmp_path / "exams", quick=True).errors == ()
     stated = tmp_path / "exams/dataset.yaml"
     stated.write_text(re.sub("different:\n(- .*\n|  .*\n)+", "", stated.read_text()))
