@@ -137,10 +137,20 @@ def read_text(path: Path, most: int, fix: str = "") -> str:
     Raises:
         DataError: as :func:`read_bytes`, or the file is not UTF-8.
     """
+    return utf8_text(read_bytes(path, most, fix), str(path))
+
+
+NOT_UTF8 = "this line is not UTF-8.", "Save the file as UTF-8."
+"""What is wrong with a line, and the way out."""
+
+
+def utf8_text(data: bytes, name: str) -> str:
+    """Decode UTF-8; a byte-order mark is dropped. DataError: it is something else; names the file and the line."""
     try:
-        return read_bytes(path, most, fix).decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
+        line = len((data[: error.start] + b".").splitlines())
+        raise DataError(f"{name}:{line}: {' '.join(NOT_UTF8)}") from None
 
 
 def read_yaml(path: Path, model: Any = None) -> Any:

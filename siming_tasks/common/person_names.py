@@ -98,7 +98,7 @@ def _joined(text: str) -> str:
 
 
 def alike_pairs(names: Iterable[str], different: Collection[Iterable[str]] = ()) -> Iterator[tuple[str, str]]:
-    """Two names that may be one person or place: a later one, and of those before it the first of each form of it.
+    """Two names that may be one person or place: each later one, and the first before it with which it shares a form.
 
     Args:
         names: in their order, each as written.

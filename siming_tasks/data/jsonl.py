@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import Problem
-from siming_tasks.common.files import open_regular
+from siming_tasks.common.files import NOT_UTF8, open_regular
 
 MAX_LINE = 4_000_000  # longest line in bytes. A row of 33 steps has about 5,000; a longer line is another kind of file.
 MAX_ERRORS = 1_000
@@ -70,9 +70,8 @@ def read_jsonl(
 def _read_line(line: bytes, number: int, name: str, strict: bool) -> dict[str, Any] | Problem:
     try:
         return parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"), strict)
-    except UnicodeDecodeError as error:
-        what = f"byte {error.start + 1} of this line is not UTF-8."
-        return Problem("encoding", what, "Save the file as UTF-8.", name, number)
+    except UnicodeDecodeError:
+        return Problem("encoding", *NOT_UTF8, name, number)
     except (ValueError, RecursionError) as error:
         what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         return Problem("not-json", f"not a JSON object: {what}.", "Write one JSON object per line.", name, number)

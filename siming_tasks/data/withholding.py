@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import atomic_path, read_bytes, read_yaml, sha256_file, sha256_json
+from siming_tasks.common.files import atomic_path, read_text, read_yaml, sha256_file, sha256_json
 from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.data.consent import copy_recording
 from siming_tasks.data.dataset import Dataset, open_dataset
@@ -198,9 +198,9 @@ def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
 
 def _read_key(path: Path, dataset: Dataset) -> _Key:
     """A label file, unchanged since it was written together with this public folder."""
-    text = read_bytes(path, MAX_KEY, "Give the file that `siming data split` wrote.")
+    text = read_text(path, MAX_KEY, "Give the file that `siming data split` wrote.")
     try:
-        content = parse_object(text.decode())
+        content = parse_object(text)
         key = _Key.model_validate(content)
     except ValidationError as error:
         raise DataError.of(problems_of(error, str(path))) from None

@@ -156,7 +156,7 @@ ERRORS: list[tuple[Spoil, str, str]] = [
     (gone("videos.jsonl"), "videos-unreadable", "No such file"),
     (text("videos.jsonl", b"\n\n"), "no-videos", "there is no video"),
     (text("videos.jsonl", "{}".encode("utf-16")), "encoding", "the file is UTF-16"),
-    (line(b'{"video_id": "\xff"}'), "encoding", "videos.jsonl:1: byte 15 of this line is not UTF-8"),
+    (line(b'{"video_id": "\xff"}'), "encoding", "videos.jsonl:1: this line is not UTF-8"),
     (line(b'{"video_id": "v9"'), "not-json", "videos.jsonl:1: not a JSON object"),
     (line(b"[1, 2]"), "not-json", "found list"),
     (line(b'{"duration": NaN}'), "not-json", "NaN is not a finite number"),

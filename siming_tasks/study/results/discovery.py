@@ -18,7 +18,7 @@ from siming_tasks.benchmark.record import SUPERVISED
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import expected_ids, shard_slice
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import open_regular, read_bytes
+from siming_tasks.common.files import open_regular, read_text
 from siming_tasks.common.input_kinds import misplaced, path_of
 from siming_tasks.common.public_facts import public_name, public_run
 from siming_tasks.common.sanitize import alike, shown_name
@@ -241,7 +241,7 @@ def _results(path: Path) -> list[Result]:
     results: list[Result] = []
     for file in path.rglob("*_results.json") if path.is_dir() else ():
         with _named(file):
-            result = json.loads(read_bytes(file, MAX_RESULTS))
+            result = json.loads(read_text(file, MAX_RESULTS))
             results.append((file, {**result, "config": result.get("config") or {}}))
     if next(path.rglob("*.jsonl"), None) is None if path.is_dir() else path.is_file() and not path.stat().st_size:
         what = "no *.jsonl file in this folder." if path.is_dir() else "the file is empty; it has no predictions."

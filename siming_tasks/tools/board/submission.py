@@ -26,7 +26,7 @@ from siming_tasks import __version__
 from siming_tasks.benchmark.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests
 from siming_tasks.common.errors import DataError, Problem, field_message
-from siming_tasks.common.files import atomic_path, read_bytes
+from siming_tasks.common.files import atomic_path, read_bytes, utf8_text
 from siming_tasks.common.public_facts import public_media, public_run
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
@@ -160,7 +160,7 @@ def read_submission(path: Path, dataset: Dataset) -> Received:
         what = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise DataError(f"{path}: not a readable zip archive ({what}). {FIX}") from None
     try:
-        about = Submission.model_validate(parse_object(parts["submission.json"].decode("utf-8")))
+        about = Submission.model_validate(parse_object(utf8_text(parts["submission.json"], f"{path}: submission.json")))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
