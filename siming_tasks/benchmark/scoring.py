@@ -148,9 +148,7 @@ def stated_columns(exams: Exams, names: Sequence[str]) -> dict[str, tuple[str, .
     return found | {"performance": tuple(performances[name] for name in names)}
 
 
-def build_reference_matrix(
-    exams: Exams, task: str, rater: str = CONSENSUS, cluster: UnitChoice = "auto"
-) -> ScoreMatrix:
+def build_reference_matrix(exams: Exams, task: str, rater: str = CONSENSUS) -> ScoreMatrix:
     """Everything that a complete run of a task is asked, with a rater's points and nothing answered."""
     every = frozenset(expected_ids(TASKS[task], exams.videos))
-    return build_score_matrix((), exams, task, rater, cluster=cluster, asked=every)
+    return build_score_matrix((), exams, task, rater, asked=every)

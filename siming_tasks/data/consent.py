@@ -16,7 +16,6 @@ from siming_tasks.data.dataset import Dataset
 from siming_tasks.media.plain_copy import copy_plain
 
 ANY = "any"
-RECORDINGS = "frames, sound or files"
 HERE = "this machine"
 """Recipient that nothing is sent to: a model in this process, a folder."""
 UNSTATED = "the recipient"
@@ -52,28 +51,26 @@ def may_receive(dataset: Dataset, host: str) -> bool:
     return dataset.simulated.videos or ANY in named or is_named(host, named) or is_here(host, stated_here(dataset))
 
 
-def refuse_without_consent(dataset: Dataset, recipient: str, what: str = RECORDINGS) -> None:
+def refuse_without_consent(dataset: Dataset, recipient: str) -> None:
     """Refuse to send recordings to a recipient, or to the proxy before it that reads them, as :func:`refuse_host` does.
 
     Args:
         dataset: whose recordings they are.
         recipient: an address or a host name, :data:`HERE`, or :data:`UNSTATED`, of whom it must state somebody.
-        what: is sent, for the message.
     """
     if recipient not in (HERE, UNSTATED):
         reader = read_by(recipient, stated_here(dataset))
-        refuse_host(dataset, host_of(reader) or reader, what)
+        refuse_host(dataset, host_of(reader) or reader)
     elif recipient == UNSTATED and not recipients(dataset):
-        refuse_host(dataset, UNSTATED, what)
+        refuse_host(dataset, UNSTATED)
 
 
-def refuse_host(dataset: Dataset, host: str, what: str = RECORDINGS, *, by: str = "") -> None:
+def refuse_host(dataset: Dataset, host: str, *, by: str = "") -> None:
     """Refuse to send recordings to a host that the data set does not name, nor a name that it ends in.
 
     Args:
         dataset: whose recordings they are.
         host: of who reads them.
-        what: is sent, for the message.
         by: host that redirected the request, if any.
 
     Raises:
@@ -84,10 +81,11 @@ def refuse_host(dataset: Dataset, host: str, what: str = RECORDINGS, *, by: str 
     example = "api.example.com" if host == UNSTATED else host
     redirected = f" ({by} redirected the request there)" if by not in ("", host) else ""
     raise DataError(
-        f"{dataset.name}: {what} of recordings of people would go to {host}{redirected}, which is not on this machine, "
-        "and the data set does not state that the people recorded and those responsible for the data agreed to that. "
-        f"{consent_in_words(dataset)} If consent and ethics approval cover this recipient, state it in dataset.yaml: "
-        f"`consent: {{services: [{example}]}}` (`siming data build --consent {example}`), or `{{here: [{example}]}}` "
+        f"{dataset.name}: frames, sound or files of recordings of people would go to {host}{redirected}, which is not "
+        "on this machine, and the data set does not state that the people recorded and those responsible for the data "
+        f"agreed to that. {consent_in_words(dataset)} If consent and ethics approval cover this recipient, state it in "
+        f"dataset.yaml: `consent: {{services: [{example}]}}` (`siming data build --consent {example}`), or "
+        f"`{{here: [{example}]}}` "
         "for your own machine. Otherwise use a model on this machine."
     )
 

@@ -134,21 +134,15 @@ class Policy:
         }
 
 
-def unobservable_reason(
-    step: RubricStep, fps: float, *, has_audio: bool = False, has_pictures: bool = True
-) -> str | None:
-    """Name the reason why a step cannot be judged: ``silent``, ``dark``, ``rate``, or None if it can.
+def unobservable_reason(step: RubricStep, fps: float) -> str | None:
+    """Name the reason why a step cannot be judged from pictures alone: ``silent``, ``rate``, or None if it can.
 
-    One that needs sound *and* picture cannot be judged in a silent video, although part of it may be seen.
+    One that needs sound *and* picture cannot be judged, although part of it may be seen.
 
     Args:
         step: a rubric step; its ``evidence`` names the channel and the lowest sampling rate that carries it.
         fps: sampled rate of what is shown (frames/s).
-        has_audio: whether the model hears the sound, or reads what is said.
-        has_pictures: whether the model is shown anything.
     """
-    if step.evidence.is_heard and not has_audio:
+    if step.evidence.is_heard:
         return "silent"
-    if not has_pictures:
-        return None if step.evidence.channel == "audio" else "dark"
     return "rate" if fps < step.evidence.min_fps else None

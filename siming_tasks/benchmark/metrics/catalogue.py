@@ -142,15 +142,12 @@ def share_of(above: Callable[[ScoreMatrix], BoolArray], below: Callable[[ScoreMa
     return Counted(counts, lambda sums: ratio(sums[..., 0], sums[..., 1]), lambda sums: why, (0.0, 1.0), share=True)
 
 
-def _coverage(mapping: LabelMapping, positive: Positive) -> Statistic:
-    return share_of(lambda matrix: matrix.answered, lambda matrix: matrix.asked, Reason.NOT_ASKED)
-
-
 def _totals(ranks: bool) -> Callable[[LabelMapping, Positive], Statistic]:
     return lambda mapping, positive: TotalsCorrelation(ranks)
 
 
 COVERAGE = "coverage"
+_ANSWERED = share_of(lambda matrix: matrix.answered, lambda matrix: matrix.asked, Reason.NOT_ASKED)
 _S: tuple[Answer, ...] = ("score",)
 _E: tuple[Answer, ...] = ("error",)
 _ROWS = (
@@ -166,7 +163,8 @@ _ROWS = (
            _verdicts(classification.recall, Reason.NONE_WRONG, Reason.NONE_CORRECT), symmetric=False, low=0.0),
     Metric("f1", "F1", "F1", _E,
            _verdicts(classification.f1, Reason.NONE_WRONG_OR_CALLED_SO, Reason.NONE_CORRECT_OR_CALLED_SO), low=0.0),
-    Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), _coverage, symmetric=False, compared=False, low=0.0),
+    Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E),
+           lambda *_: _ANSWERED, symmetric=False, compared=False, low=0.0),
 )  # fmt: skip
 
 CATALOGUE: dict[str, Metric] = {row.key: row for row in _ROWS}

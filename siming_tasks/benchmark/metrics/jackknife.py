@@ -230,7 +230,6 @@ def combine(
     parts: Sequence[Jackknifed],
     formula: Callable[..., FloatArray],
     bounds: tuple[float, float] = (-math.inf, math.inf),
-    why: str = "",
 ) -> Jackknifed:
     """A formula of several values over the same clusters, term by term; NaN where one of them is undefined.
 
@@ -246,7 +245,7 @@ def combine(
     without, videos = np.where(np.isfinite(without), without, np.nan), np.logical_or.reduce([p.videos for p in parts])
     return Jackknifed(_number(value), without, first.clusters, videos, first.unit, first.fixed, bounds,
                       errors=min(part.errors for part in parts),
-                      why=undefined[0] if undefined else why or Reason.UNDEFINED)  # fmt: skip
+                      why=undefined[0] if undefined else Reason.UNDEFINED)  # fmt: skip
 
 
 def mean(parts: Sequence[Jackknifed]) -> Jackknifed:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
-from siming_tasks.benchmark.metrics.classification import Positive, ratio
+from siming_tasks.benchmark.metrics.catalogue import statistic
+from siming_tasks.benchmark.metrics.classification import ratio
 from siming_tasks.benchmark.metrics.correlation import average_ranks
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, cluster_numbers, jackknifed, wrong_steps
 from siming_tasks.benchmark.metrics.labels import ordinal_labels
@@ -264,9 +264,7 @@ def no_video_baselines(matrix: ScoreMatrix) -> dict[str, ScoreMatrix]:
     return {name: judge.imputed() for name, judge in judges.items() if judge.answered.any()}
 
 
-def shuffled_answers(
-    matrix: ScoreMatrix, key: str, mapping: LabelMapping = "absolute", positive: Positive = "error"
-) -> Jackknifed | None:
+def shuffled_answers(matrix: ScoreMatrix, key: str, mapping: LabelMapping = "absolute") -> Jackknifed | None:
     """A metric of a judge's own answers, exchanged between videos within each step and site: in exact expectation.
 
     The expected counts of a step at a site are the product of its margins over its size. None for the correlations of
@@ -275,10 +273,9 @@ def shuffled_answers(
     if key in ("plcc", "srcc"):
         return None
     k, known = 4 if key == "qwk" else 2, matrix.counted & matrix.answered
+    sides: list[NDArray[Any]] = [matrix.reference_wrong, matrix.predicted_wrong]
     if key == "qwk":
         sides = [ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted)]
-    else:
-        sides = [side == (positive == "error") for side in (matrix.reference_wrong, matrix.predicted_wrong)]
     groups = cluster_numbers(matrix)
     sites, site = np.unique(np.asarray(matrix.sites or [""] * len(known)), return_inverse=True)
     whole, without = np.zeros(k * k), np.zeros((matrix.n_clusters, k * k))
@@ -289,7 +286,7 @@ def shuffled_answers(
         expected = _expected(*(side.sum(axis=0, keepdims=True) for side in held))[0]
         whole, without = whole + expected, without + expected
         without[own] += _expected(*(side.sum(axis=0) - side for side in held)) - expected
-    function = CATALOGUE[key].statistic(mapping, positive).function  # type: ignore[attr-defined]
+    function = statistic(key, mapping).function  # type: ignore[attr-defined]
     without[np.abs(without) < NOISE] = 0.0  # a rest of rounding is no count
     value, rests = float(function(whole)), np.asarray(known.any(axis=1))
     how = {"range": (-1.0, 1.0), "scale": "logit", "errors": wrong_steps(matrix)}

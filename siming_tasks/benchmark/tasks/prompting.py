@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Protocol, get_args
+from typing import Any, get_args
 
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests, steps_of
@@ -18,25 +18,6 @@ reasoning on each about 5,000."""
 
 CHOICES = (get_args(PromptStyle), get_args(AskUnit), get_args(SchemaUse))
 """Of ``SIMING_PROMPT``, ``SIMING_ASK`` and ``SIMING_SCHEMA``, the benchmark's own first."""
-
-
-class Choices(Protocol):
-    """Whatever states how questions are put, such as :class:`siming_tasks.Options`."""
-
-    @property
-    def prompt(self) -> PromptStyle:
-        """Style of the prompt."""
-        ...
-
-    @property
-    def ask(self) -> AskUnit:
-        """Unit that one request asks about."""
-        ...
-
-    @property
-    def schema(self) -> SchemaUse:
-        """Use of a JSON schema."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -61,8 +42,8 @@ class PromptOptions:
     schema: SchemaUse = "off"  # ``json``: the service is given the reply's JSON schema, to which it holds the model
 
     @classmethod
-    def from_options(cls, options: Choices) -> PromptOptions:
-        """The prompt options of a run's options."""
+    def from_options(cls, options: Any) -> PromptOptions:
+        """Those among a run's options (:class:`siming_tasks.Options`)."""
         return cls(options.prompt, options.ask, options.schema)
 
     @classmethod

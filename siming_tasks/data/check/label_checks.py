@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -58,9 +58,8 @@ def _problem(
     return Problem(code, f"video {video.video_id!r}: {what}", fix, _FILE, line, where, severity)
 
 
-def _shown(names: Iterable[str], most: int = 3) -> str:
-    names = list(names)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _keys(dataset: Dataset) -> Iterator[Problem]:
@@ -99,9 +98,8 @@ def _ids(dataset: Dataset) -> Iterator[Problem]:
     for key, names in named.items():
         if same := sorted({name for pair in alike_pairs(sorted(names), dataset.different_names) for name in pair}):
             what = f"{_shown(same)} look alike: are they one, or several?"
-            yield _problem(
-                dataset, None, "name-case", what, "Spell one name in one way, and different names differently.", key
-            )
+            fix = "Spell one name in one way, and different names differently."
+            yield _problem(dataset, None, "name-case", what, fix, key)
     for key in ("student", "site"):
         stated: defaultdict[str, set[str]] = defaultdict(set)
         for video in dataset.videos:
@@ -256,14 +254,8 @@ def _consensus(dataset: Dataset) -> Iterator[Problem]:
                 odd.append(f"{video.video_id}/{step.step_id}")
     if odd and not dataset.meta.get("simulation"):  # whose consensus is the truth
         what = f"the consensus is outside the raters' points for {_shown(odd)}."
-        yield _problem(
-            dataset,
-            None,
-            "consensus-outside",
-            what,
-            "This is normal after adjudication; otherwise correct it.",
-            CONSENSUS,
-        )
+        fix = "This is normal after adjudication; otherwise correct it."
+        yield _problem(dataset, None, "consensus-outside", what, fix, CONSENSUS)
     if len(outcomes) == 1:
         what = f"every step of every video is {'correct' if outcomes.pop() else 'wrong'}; most metrics are undefined."
         yield _problem(dataset, None, "labels-constant", what, "Add videos with the other outcome.", CONSENSUS)
