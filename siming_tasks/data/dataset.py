@@ -277,11 +277,7 @@ def _read_videos(
 
 def _rows(root: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        for line, row in read_jsonl(root / "videos.jsonl", found=problems):
-            if isinstance(row, Problem):
-                problems.append(row)
-            else:
-                yield line, row
+        yield from read_jsonl(root / "videos.jsonl", problems)
     except OSError as error:
         fix = "One JSON object per video; `siming data build` writes it from a label sheet."
         problems.append(Problem("videos-unreadable", f"{error.strerror}.", fix, "videos.jsonl"))
@@ -376,10 +372,8 @@ def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
         return []
     pairs: list[dict[str, Any]] = []
     problems: list[Problem] = []
-    for line, row in read_jsonl(path, found=problems):
-        if isinstance(row, Problem):
-            problems.append(row)
-        elif not (
+    for line, row in read_jsonl(path, problems):
+        if not (
             row.keys() >= _PAIR_KEYS
             and isinstance(unchanged := row["unchanged_steps"], list)
             and all(isinstance(name, str) for name in (row["video_a"], row["video_b"], row["step_id"], *unchanged))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,61 +20,53 @@ MAX_DEPTH, MAX_VALUES = 50, 100_000
 
 
 def read_jsonl(
-    path: Path,
-    name: str | None = None,
-    max_line: int = MAX_LINE,
-    strict: bool = True,
-    found: Sequence[Problem] = (),
-) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
-    """The objects of a JSON Lines file, one by one; a bad line is yielded as a :class:`Problem` and reading continues.
+    path: Path, found: list[Problem], name: str | None = None, max_line: int = MAX_LINE, *, strict: bool = True
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSON Lines file, one by one, each with its line (from 1).
 
     A byte-order mark, CRLF and empty lines are accepted. Reading stops at the first line over ``max_line`` bytes, so
-    that a file without newlines costs no memory, and after :data:`MAX_ERRORS` errors: those of this reader, and those
-    that the caller adds to ``found`` meanwhile. ``name`` is how problems call the file. If ``strict``, repeated keys,
-    NaN, infinite numbers, half surrogates and more than :data:`MAX_VALUES` values are refused (lmms-eval's own logs may
-    contain them: NaN reads as None).
+    that a file without newlines costs no memory, and after :data:`MAX_ERRORS` errors.
 
-    Yields:
-        ``(line number from 1, dict or Problem)``.
+    Args:
+        path: the file.
+        found: bad lines are added to it. Errors that the caller adds meanwhile count, too.
+        name: of the file, for problems.
+        max_line: longest line, in bytes.
+        strict: refuse repeated keys, NaN, infinite numbers, half surrogates and more than :data:`MAX_VALUES` values.
+            lmms-eval's own logs may contain them: NaN reads as None.
 
     Raises:
         OSError: the file cannot be opened, or is not a regular file.
     """
     name = name or path.name
-    known = len(found)
-    errors = others = 0
+    errors, known, number = 0, len(found), 0
     with open_regular(path) as stream:
-        number = 0
         while line := stream.readline(max_line + 1):
             number += 1
             if len(line) > max_line:
                 what = f"this line has more than {max_line:,} bytes."
                 fix = "Write one JSON object per line; the rest of the file was not read."
-                yield number, Problem("line-too-long", what, fix, name, number)
+                found.append(Problem("line-too-long", what, fix, name, number))
                 return
             if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
-                yield number, Problem("encoding", "the file is UTF-16.", "Save it as UTF-8.", name, number)
+                found.append(Problem("encoding", "the file is UTF-16.", "Save it as UTF-8.", name, number))
                 return
             if not line.replace(BOM_UTF8, b"").strip(b" \t\r\n"):  # part of a mark is not blank: it is a damaged line
                 continue
-            row = _read_line(line, number, name, strict)
-            errors += isinstance(row, Problem)
-            yield number, row
-            others, known = others + sum(each.severity == "error" for each in found[known:]), len(found)
-            if (most := max(errors, others)) >= MAX_ERRORS:
-                what = f"{most:,} errors; the rest of the file was not read."
-                yield number, Problem("too-many-errors", what, "Correct those first.", name, number)
+            try:
+                row = parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"), strict)
+            except UnicodeDecodeError:
+                found.append(Problem("encoding", *NOT_UTF8, name, number))
+            except (ValueError, RecursionError) as error:
+                what = f"not a JSON object: {'nested too deeply' if isinstance(error, RecursionError) else error}."
+                found.append(Problem("not-json", what, "Write one JSON object per line.", name, number))
+            else:
+                yield number, row
+            errors, known = errors + sum(each.severity == "error" for each in found[known:]), len(found)
+            if errors >= MAX_ERRORS:
+                what = f"{errors:,} errors; the rest of the file was not read."
+                found.append(Problem("too-many-errors", what, "Correct those first.", name, number))
                 return
-
-
-def _read_line(line: bytes, number: int, name: str, strict: bool) -> dict[str, Any] | Problem:
-    try:
-        return parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"), strict)
-    except UnicodeDecodeError:
-        return Problem("encoding", *NOT_UTF8, name, number)
-    except (ValueError, RecursionError) as error:
-        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        return Problem("not-json", f"not a JSON object: {what}.", "Write one JSON object per line.", name, number)
 
 
 def parse_object(text: str, strict: bool = True) -> dict[str, Any]:

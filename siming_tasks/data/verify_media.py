@@ -83,7 +83,7 @@ def restate(root: str | Path) -> tuple[str | None, str]:
         raise DataError(f"{root}: a copy fetched from the hub is never changed. Fetch it again, or copy the folder.")
     media = {video.media: sha256_file(dataset.media_path(video)) for video in dataset.videos}
     info = read_yaml(root / "dataset.yaml", DatasetInfo)
-    rows = (row for _, row in read_jsonl(root / "videos.jsonl") if isinstance(row, dict))
+    rows = (row for _, row in read_jsonl(root / "videos.jsonl", []))
     before, now = info.get("digest"), content_digest(dataset.rubric, rows, media)
     info |= {"digest": now, "media_sha256": dict(sorted(media.items()))}
     with atomic_write(root / "dataset.yaml") as stream:

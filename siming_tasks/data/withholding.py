@@ -122,7 +122,7 @@ def public_files(dataset: Dataset) -> tuple[str, ...]:
     media = {_public_media(video) for video in dataset.videos}
     files = {"README.md", "dataset.yaml", "rubric.yaml", "videos.jsonl", *media}
     found = {path.relative_to(root).as_posix() for path in root.rglob("*") if not path.is_dir() or path.is_symlink()}
-    rows = [row for _, row in read_jsonl(root / "videos.jsonl")]
+    rows = [row for _, row in read_jsonl(root / "videos.jsonl", [])]
     info = read_yaml(root / "dataset.yaml")
     why = ""
     if info.get("labels") != "withheld" or not dataset.withheld:
@@ -183,7 +183,7 @@ class _Key(BaseModel):
 
 def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
     """Write the labels of a data set for its public folder into a file that its owner alone can read."""
-    rows = (row for _, row in read_jsonl(dataset.root / "videos.jsonl") if isinstance(row, dict))
+    rows = (row for _, row in read_jsonl(dataset.root / "videos.jsonl", []))
     key = {
         "format": FORMAT,
         "public_digest": public_digest,

@@ -65,8 +65,8 @@ def _shown(names: Sequence[str]) -> str:
 def _keys(dataset: Dataset) -> Iterator[Problem]:
     """Keys that look like a misspelt one of ours: extra keys are legal, and a typo would change nothing silently."""
     sound = set(dataset.lines.values())
-    for line, row in read_jsonl(dataset.root / _FILE):
-        if isinstance(row, Problem) or line not in sound:
+    for line, row in read_jsonl(dataset.root / _FILE, []):
+        if line not in sound:
             continue
         places: list[tuple[dict[str, Any], type[BaseModel]]] = [(row, VideoRow)]
         places += [(step, StepRow) for step in row["steps"]]

@@ -142,9 +142,7 @@ def load_predictions(
     parser, collector = RecordParser(dataset, problems), _Collector(problems)
     for file in files:
         for line, row in _lines(file, problems):
-            if isinstance(row, Problem):
-                problems.append(row)
-            elif (record := parser.parse(row, file, line)) and collector.add(record, file, line) and seen:
+            if (record := parser.parse(row, file, line)) and collector.add(record, file, line) and seen:
                 seen(record, raw_reply(row))
     if not collector.found and not any(problem.severity == "error" for problem in problems):
         fix = f"Give the data set that they were made on, a prediction file ({see('data')}) or lmms-eval's sample logs."
@@ -157,11 +155,11 @@ def load_predictions(
     return Predictions(records, tuple(problems), tuple(files))
 
 
-def _lines(file: Path, found: Sequence[Problem]) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
+def _lines(file: Path, found: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        yield from read_jsonl(file, str(file), MAX_LOG_LINE, "_samples_" not in file.name, found)
+        yield from read_jsonl(file, found, str(file), MAX_LOG_LINE, strict="_samples_" not in file.name)
     except OSError as error:
-        yield 0, Problem("predictions-unreadable", f"{error.strerror}.", _GIVE_A_RUN, str(file))
+        found.append(Problem("predictions-unreadable", f"{error.strerror}.", _GIVE_A_RUN, str(file)))
 
 
 def _is_same(first: Record, second: Record) -> bool:

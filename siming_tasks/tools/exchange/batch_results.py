@@ -102,10 +102,8 @@ def import_results(files: Sequence[Path], asked: Path, out: Path) -> Imported:
 
 def _results(file: Path) -> Iterator[tuple[str, str, Attempt]]:
     """Place, id and answer of every line, read as the answer of a service to a run is (DataError: no such line)."""
-    for number, row in read_jsonl(file, strict=False):
+    for number, row in _rows(file, strict=False):
         place = f"{file}:{number}"
-        if isinstance(row, Problem):
-            raise DataError(f"{place}: {row.what} {row.fix}")
         if not isinstance(name := row.get("custom_id"), str) or not {"response", "error", "reply"} & row.keys():
             raise DataError(f"{place}: needs `custom_id` and `response` or `error`. Is it the result file of the job?")
         response = row.get("response")
@@ -122,6 +120,14 @@ def _results(file: Path) -> Iterator[tuple[str, str, Attempt]]:
         if facts.get("text") is None and not facts.get("error"):
             facts = {**facts, "error": "no answer"}
         yield place, name, Attempt(name, 0, http_status=status or None, **facts)
+
+
+def _rows(file: Path, strict: bool = True) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a file (DataError: one that cannot be read)."""
+    found: list[Problem] = []
+    yield from read_jsonl(file, found, str(file), strict=strict)
+    if found:
+        raise DataError.of(found)
 
 
 def _status(facts: Mapping[str, Any], line: Mapping[str, Any]) -> str:
@@ -149,9 +155,7 @@ def _line(facts: Mapping[str, Any], answer: Attempt) -> dict[str, Any]:
 def _requests(file: Path) -> dict[str, dict[str, Any]]:
     """Facts of each request, by id (DataError: it is not the file beside a job)."""
     requests = {}
-    for number, row in read_jsonl(file, str(file)):
-        if isinstance(row, Problem):
-            raise DataError(f"{file}:{number}: {row.what} {row.fix}")
+    for number, row in _rows(file):
         if (
             not all(isinstance(row.get(name), str) for name in ("id", "asked", "setting", "model", "file"))
             or row["setting"] not in TASKS
