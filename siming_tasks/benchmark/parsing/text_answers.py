@@ -93,7 +93,7 @@ def _statements(lines: Iterable[str], names: StepNames, answer: Answer) -> Itera
     """Every line that is about a step, with what may be its value; most is none."""
     title, is_clip = _TITLE[answer], len(names.steps) == 1
     step = names.steps[0] if is_clip else None  # the one that the block is about
-    aside, listed = False, True  # the last title is of something else; it is of answers, or there is none
+    aside, of_answers = False, True  # the last title is of an example or the like; of answers, or there is none
     begun = is_clip  # a step was named
     for line in lines:
         heading = _HEADING.match(line) or (_NUMBERED.match(line) and line[-1] not in ".!;。")
@@ -112,18 +112,16 @@ def _statements(lines: Iterable[str], names: StepNames, answer: Answer) -> Itera
         begins = False  # with a step and no value of it
         for mark in _SEPARATOR[answer].finditer(line):
             key, written = line[: mark.start()].rstrip(), line[mark.end() :]
-            if mark["weak"] and not listed:
-                continue
             if (owner := names.find_in(key)) is not None:
                 is_title, begun = False, True
-                if not listed and _is_bare(written, answer):
+                if not of_answers and (mark["weak"] or _is_bare(written, answer)):
                     continue
                 step, begins = owner, read_value(written, owner, answer) == "unreadable"
                 yield owner, written
             elif step is not None and not mark["weak"] and title.fullmatch(key.strip("\"'* ")):
                 yield step, written
         if is_title and (heading or not begun or line[-1:] == ":"):
-            listed = is_of_answers(line, names)
+            of_answers = is_of_answers(line, names)
         end = _AT_END[answer].search(line) if step is not None and not _SUPPOSED.search(line) else None
         whole = [said[0] for said in _VALUE[answer].finditer(line) if not said[0].isdecimal()]
         alone = end and whole == [end["said"]] and not _UNSURE.search(line)
