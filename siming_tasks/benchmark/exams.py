@@ -85,7 +85,7 @@ def deciding(attempts: Sequence[Attempt], rule: AttemptRule) -> Attempt:
 
     Args:
         attempts: in the order of time, at least one.
-        rule: *worst* is the first wrong one, *best* the last right one; each is the last where there is none.
+        rule: one of :data:`AttemptRule`.
 
     Example:
         >>> tries = [Attempt(0, 1, True), Attempt(2, 3, False), Attempt(4, 5, True)]

@@ -31,18 +31,15 @@ _PAIR_KEYS = frozenset(("pair_id", "kind", "video_a", "video_b", "step_id", "dir
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Dataset(Exams, Shown):
-    """Exams of a checked dataset folder.
+    """Exams of a checked dataset folder: the videos in file order, their steps in rubric order.
 
     Attributes:
         root: the folder.
-        name, version: from ``dataset.yaml``.
+        version: from ``dataset.yaml``.
         simulated: whether its videos, which then show nobody, and its labels are simulated.
         digest: hex SHA-256 that stands for rubric, labels and media.
-        rubric: what the labels refer to.
-        videos: in file order, their steps in rubric order.
         meta: the rest of ``dataset.yaml``.
         lines: line number of each video in ``videos.jsonl``.
-        rater_facts: by name, what ``dataset.yaml`` states of the raters; a rater without an entry is a person.
         part: of a split, whose videos these are (:func:`siming_tasks.data.splits.take_part`); empty: all videos.
         whole: the data set with all videos, if these are a part.
 

@@ -88,10 +88,15 @@ def _why_no_correlation(x: FloatArray, y: FloatArray) -> str:
     return Reason.EQUAL_REFERENCE_TOTALS if constant[0] else Reason.EQUAL_JUDGE_TOTALS if constant[1] else ""
 
 
+def labels_of(matrix: ScoreMatrix, mapping: LabelMapping = "absolute") -> tuple[Codes, Codes]:
+    """Labels by reference and judge, ``int8[V, S]`` each (:func:`ordinal_labels`)."""
+    top = matrix.max_score
+    return ordinal_labels(matrix.reference, top, mapping), ordinal_labels(matrix.predicted, top, mapping)
+
+
 def label_counts(matrix: ScoreMatrix, mapping: LabelMapping = "absolute") -> FloatArray:
     """Confusion counts of the labels of each video, ``float64[V, 16]``; column ``4 * reference + predicted``."""
-    x, y = (ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
-    return counted_codes(x, y, matrix.counted & matrix.answered, 4)
+    return counted_codes(*labels_of(matrix, mapping), matrix.counted & matrix.answered, 4)
 
 
 def verdict_counts(matrix: ScoreMatrix, positive: Positive = "error") -> FloatArray:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from siming_tasks.benchmark.metrics.catalogue import label_counts, share_of, verdict_counts
+from siming_tasks.benchmark.metrics.catalogue import labels_of, share_of
 from siming_tasks.benchmark.metrics.classification import f1, precision, ratio, recall
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.benchmark.metrics.jackknife import Counted, Statistic, jackknife
@@ -30,15 +30,12 @@ def table(name: str, matrix: ScoreMatrix, statistics: Mapping[str, Statistic]) -
 def accuracy(mapping: LabelMapping = "absolute") -> Counted:
     """Share of the answered steps with the reference's label (verdict)."""
 
-    def counts(matrix: ScoreMatrix) -> FloatArray:
-        pairs = label_counts(matrix, mapping) if matrix.answer == "score" else verdict_counts(matrix)
-        right = np.eye(4 if matrix.answer == "score" else 2, dtype=bool).ravel()
-        return np.stack([pairs[:, right].sum(axis=1), pairs.sum(axis=1)], axis=1)
+    def same(matrix: ScoreMatrix) -> BoolArray:
+        is_score = matrix.answer == "score"
+        x, y = labels_of(matrix, mapping) if is_score else (matrix.reference_wrong, matrix.predicted_wrong)
+        return np.equal(x, y)
 
-    bounds = (0.0, 1.0)
-    return Counted(
-        counts, lambda sums: ratio(sums[..., 0], sums[..., 1]), lambda sums: Reason.NOTHING_ANSWERED, bounds, share=True
-    )
+    return share_of(same, lambda matrix: matrix.counted & matrix.answered, Reason.NOTHING_ANSWERED)
 
 
 def abstention(matrix: ScoreMatrix, away: BoolArray, *, mapping: LabelMapping = "absolute") -> Rows:

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.benchmark.metrics.catalogue import statistic
+from siming_tasks.benchmark.metrics.catalogue import labels_of, statistic
 from siming_tasks.benchmark.metrics.classification import ratio
 from siming_tasks.benchmark.metrics.correlation import average_ranks
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, cluster_numbers, jackknifed, wrong_steps
-from siming_tasks.benchmark.metrics.labels import ordinal_labels
 from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import NOISE
@@ -273,9 +272,7 @@ def shuffled_answers(matrix: ScoreMatrix, key: str, mapping: LabelMapping = "abs
     if key in ("plcc", "srcc"):
         return None
     k, known = 4 if key == "qwk" else 2, matrix.counted & matrix.answered
-    sides: list[NDArray[Any]] = [matrix.reference_wrong, matrix.predicted_wrong]
-    if key == "qwk":
-        sides = [ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted)]
+    sides = labels_of(matrix, mapping) if key == "qwk" else (matrix.reference_wrong, matrix.predicted_wrong)
     groups = cluster_numbers(matrix)
     sites, site = np.unique(np.asarray(matrix.sites or [""] * len(known)), return_inverse=True)
     whole, without = np.zeros(k * k), np.zeros((matrix.n_clusters, k * k))
