@@ -22,13 +22,12 @@ ALL = "all steps"
 """Row of the metrics over all steps, in addition to the rows of the skills."""
 
 
-def evaluate(matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute", positive: Positive = "error") -> Rows:
+def evaluate(matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute") -> Rows:
     """Evaluate a matrix: every metric, with an interval over its clusters, by default its videos.
 
     Args:
         matrix: what to evaluate.
         mapping: how points become labels for kappa.
-        positive: the class of precision, recall and F1.
 
     Returns:
         Estimates in three tables. ``answered``: every metric of
@@ -57,22 +56,24 @@ def evaluate(matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute", positiv
         imputed = part.imputed()
         found = [(ANSWERED, key, part) for key in (*compared, COVERAGE)] + [(RANKED, key, imputed) for key in compared]
         for table, key, source in found:
-            rows.append(_estimate(source, key, mapping, positive, part.answered_share).at(table, name, key))
-    return Rows((*rows, *_readings(matrix.imputed(), mapping, positive, matrix.answered_share)))
+            rows.append(_estimate(source, key, part.answered_share, mapping).at(table, name, key))
+    return Rows((*rows, *_readings(matrix.imputed(), mapping, matrix.answered_share)))
 
 
-def _readings(matrix: ScoreMatrix, mapping: LabelMapping, positive: Positive, answered: float) -> Iterable[Estimate]:
-    for other in MAPPINGS if matrix.answer == "score" else ():
+def _readings(matrix: ScoreMatrix, mapping: LabelMapping, answered: float) -> Iterable[Estimate]:
+    is_score = matrix.answer == "score"
+    for other in MAPPINGS if is_score else ():
         if other != mapping:
-            yield _estimate(matrix, "qwk", other, positive, answered).at(READINGS, f"mapping {other}", "qwk")
-    classes: tuple[Positive, ...] = ("error", "correct")
+            yield _estimate(matrix, "qwk", answered, other).at(READINGS, f"mapping {other}", "qwk")
+    classes: tuple[Positive, ...] = ("error", "correct") if is_score else ("correct",)
     for side in classes:
-        if matrix.answer == "score" or side != positive:
-            for key in select("error", compared=True):
-                yield _estimate(matrix, key, mapping, side, answered).at(READINGS, f"positive {side}", key)
+        for key in select("error", compared=True):
+            yield _estimate(matrix, key, answered, mapping, side).at(READINGS, f"positive {side}", key)
 
 
-def _estimate(matrix: ScoreMatrix, key: str, mapping: LabelMapping, positive: Positive, answered: float) -> Estimate:
+def _estimate(
+    matrix: ScoreMatrix, key: str, answered: float, mapping: LabelMapping, positive: Positive = "error"
+) -> Estimate:
     return flagged(jackknife(statistic(key, mapping, positive), matrix).estimate(), key, answered)
 
 

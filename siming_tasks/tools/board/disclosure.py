@@ -68,7 +68,7 @@ def chosen(
         candidates: in the order of the ledger. Published results are repeated; only what is new is decided.
         setting: its name.
         spent: answers that a setting and sender have had; those that are given here are added.
-        options: label mapping and positive class.
+        options: label mapping.
     """
     shown: dict[str, Entrant] = {}
     apart: dict[str, str] = {}
