@@ -92,8 +92,10 @@ def condition_problems(
     if others := digests - {dataset.digest, None}:
         names = ", ".join(name[:12] for name in sorted(map(str, others)))
         what = f"made on dataset {names}, scored on {dataset.digest[:12]}."
+        severity: Literal["error", "warning"] = "error"
         fix = "Give the data set that it was made on, or, if only labels changed, add --allow dataset."
-        severity: Literal["error", "warning"] = "warning" if "dataset" in allow else "error"
+        if "dataset" in allow:
+            severity, fix = "warning", "This was accepted; it is right only if nothing but labels changed."
         yield Problem("dataset-differs", what, fix, path, severity=severity)
     for setting, present in records.items():
         seen: dict[str, set[str]] = {}

@@ -62,7 +62,8 @@ def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_pa
     full = scored(folder, path, allow=["dataset"])
     for name in full.settings:
         assert hosted.settings[name]["rows"] == full.settings[name]["rows"]
-    assert "dataset-differs" in {problem.code for problem in full.problems}
+    (warned,) = (problem for problem in full.problems if problem.code == "dataset-differs")
+    assert "--allow" not in str(warned)  # it was given
     assert "dataset-differs" not in {problem.code for problem in hosted.problems}
 
 
