@@ -8,7 +8,9 @@ from typing import Any
 
 import pydantic
 
+from siming_tasks.benchmark.parsing import Parsed
 from siming_tasks.benchmark.parsing.parsed_reply import BLOCKED_MARKER, FAILURE_MARKER
+from siming_tasks.benchmark.record import REQUEST_FAILED
 from siming_tasks.common.public_facts import asked_name, public_code
 from siming_tasks.study.results.usage import Number, Tokens
 
@@ -184,13 +186,13 @@ def count_of(stated: Any) -> int | None:
     return int(stated) if is_number and 0 <= stated <= 10**12 and stated == int(stated) else None
 
 
-def reply_of(said: Any, attempts: Sequence[Attempt], failed: Callable[[str], bool]) -> str:
+def reply_of(said: Any, attempts: Sequence[Attempt], read: Callable[[str], Parsed]) -> str:
     """Reply to a request as its service gave it, where a class of lmms-eval says something else.
 
     Args:
         said: what the class returned.
         attempts: of the request in this call.
-        failed: tests whether a text is that of a failed request.
+        read: parses a text as a reply to the request; its status tells the text of a failed request.
     """
     last = attempts[-1] if attempts else None
     text: str = said if isinstance(said, str) else ""
@@ -200,7 +202,8 @@ def reply_of(said: Any, attempts: Sequence[Attempt], failed: Callable[[str], boo
         return f"{FAILED}{last.error}"
     if last.refusal or (last.finish_reason == "content_filter" and not last.text):
         return f"{BLOCKED_MARKER}:finish_reason={last.finish_reason}] {last.refusal}".rstrip()
-    by_class = isinstance(said, str) and not failed(text) and not text.startswith(BLOCKED_MARKER)
     in_turns = any(attempt.finish_reason == "tool_calls" for attempt in attempts)
-    reply = text if by_class and (last.text or in_turns) else last.text or ""
-    return f"“{reply}" if failed(reply) else reply  # the model's own words, whatever they say: no failure
+    by_class = (last.text or in_turns) and isinstance(said, str) and not text.startswith(BLOCKED_MARKER)
+    reply = text if by_class and read(text).status != REQUEST_FAILED else last.text or ""
+    # the model's own words, whatever they say: no failure
+    return f"“{reply}" if read(reply).status == REQUEST_FAILED else reply

@@ -233,15 +233,10 @@ class _Asking:
             self.budget.charge(attempts)
         self.kept.update(kept)
         for key, reply in kept.items():
-            request = self.requests[key]
-            self.answers[key] = self._read(request, reply.reply, reply.tokens, self._media_of(request, reply))
+            request, text = self.requests[key], well_formed(reply.reply)
+            parsed = self.run.parse(request.doc, text)
+            self.answers[key] = _Answer(text, parsed, reply.tokens, self._media_of(request, reply))
             self._facts[key] = {"at": reply.at, "kept": True}
-
-    def _read(
-        self, request: KeyedRequest, text: str, counts: Mapping[str, Any] | None, media: Mapping[str, Any]
-    ) -> _Answer:
-        text = well_formed(text)
-        return _Answer(text, self.run.parse(request.doc, text), counts, media)
 
     def _media_of(self, request: KeyedRequest, reply: KeptReply) -> Mapping[str, Any]:
         """This run's statement of what was shown, with what the run alone knows that got the reply."""
@@ -268,24 +263,18 @@ class _Asking:
             self.answers[request.key], self.was_stopped = None, True
             return
 
-        def is_failure(text: str) -> bool:
-            return bool(self.run.parse(request.doc, text).status == REQUEST_FAILED)
-
-        text, counts = reply_of(said, heard, is_failure), None
+        read = functools.cache(functools.partial(self.run.parse, request.doc))  # several texts, most of them equal
+        text, counts = well_formed(reply_of(said, heard, read)), None
         if tokens is not None:
             counts = {name: count_of(stated) for name, stated in tokens.to_dict().items()}
-        media = request.media()
-        answer = self.answers[request.key] = self._read(request, text, counts, media)
-        now, status = round(time.time(), 3), answer.parsed.status
-        if status == REQUEST_FAILED:
-            self.ledger.settle(request.key, now, seconds, error="no reply")
-        else:
-            self.ledger.settle(
-                request.key, now, seconds, **self._counted(request, counts if seconds is not None else None)
-            )
-        at = None if status == REQUEST_FAILED else now
+        media, parsed, now = request.media(), read(text), round(time.time(), 3)
+        self.answers[request.key] = _Answer(text, parsed, counts, media)
+        failed = parsed.status == REQUEST_FAILED
+        known = {"error": "no reply"} if failed else self._counted(request, counts if seconds is not None else None)
+        self.ledger.settle(request.key, now, seconds, **known)
+        at = None if failed else now
         self._facts[request.key] = {"at": at} if self.store else {"at": at, "stored": False}
-        if self.store and not is_asked_again(status, self._usage_of(request.key)):
+        if self.store and not is_asked_again(parsed.status, self._usage_of(request.key)):
             name, address = str(request.doc["id"]), address_of(self.model)
             self.store.add(KeptReply(request.key, name, text, now, address, media, counts))
             self.kept.add(request.key)

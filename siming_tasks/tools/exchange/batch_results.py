@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.parsing import Parsed
 from siming_tasks.benchmark.parsing.parsed_reply import FAILURE_MARKER
 from siming_tasks.benchmark.record import Conditions, Record, is_asked_again
 from siming_tasks.benchmark.rubrics import RubricStep
@@ -88,11 +89,12 @@ def import_results(files: Sequence[Path], asked: Path, out: Path) -> Imported:
             if request not in answers:
                 lacking.setdefault(facts["file"], []).append(request)
                 continue
-            line = _line(facts, answers[request][1])
+            answer, read = answers[request][1], _reader(facts)
+            line = _line(facts, answer, read)
             stream.write(well_formed(json.dumps(line, ensure_ascii=False)) + "\n")
-            status = _status(facts, line)
+            status = _status(facts, line, read)
             if is_asked_again(status, line["usage"]):
-                failed[request] = answers[request][1].error or status
+                failed[request] = answer.error or status
                 continue
             answered[facts["setting"]] += 1
             if not _is_of(line["usage"].get("served"), facts["model"]):
@@ -130,12 +132,16 @@ def _rows(file: Path, strict: bool = True) -> Iterator[tuple[int, dict[str, Any]
         raise DataError.of(found)
 
 
-def _status(facts: Mapping[str, Any], line: Mapping[str, Any]) -> str:
-    """Status of the record of a prediction line."""
+def _reader(facts: Mapping[str, Any]) -> Callable[[str], Parsed]:
+    """Function that parses a text as a reply to the request of which this is known."""
     task, steps = TASKS[facts["setting"]], [RubricStep.model_validate(step) for step in facts["steps"]]
-    parsed = task.answer_format.parse(line["response"], steps, task.answer)
-    conditions = Conditions(usage=line["usage"])
-    return Record.from_reply(task.name, facts["video_id"], facts.get("step_id"), parsed, conditions).status
+    return lambda text: task.answer_format.parse(text, steps, task.answer)
+
+
+def _status(facts: Mapping[str, Any], line: Mapping[str, Any], read: Callable[[str], Parsed]) -> str:
+    """Status of the record of a prediction line."""
+    name, video_id, conditions = facts["setting"], facts["video_id"], Conditions(usage=line["usage"])
+    return Record.from_reply(name, video_id, facts.get("step_id"), read(line["response"]), conditions).status
 
 
 def _is_of(served: str | None, model: str) -> bool:
@@ -143,12 +149,11 @@ def _is_of(served: str | None, model: str) -> bool:
     return served is None or re.fullmatch(rf"{re.escape(model)}([-@:.]v?[0-9][-0-9.]*)?", served) is not None
 
 
-def _line(facts: Mapping[str, Any], answer: Attempt) -> dict[str, Any]:
+def _line(facts: Mapping[str, Any], answer: Attempt, read: Callable[[str], Parsed]) -> dict[str, Any]:
     """The prediction line of an answer to a request of which this is known."""
     known = {name: fact for name, fact in facts.items() if name not in ("id", "asked", "model", "file", "steps")}
     usage = {fact: value for fact in USAGE if (value := getattr(answer, fact)) is not None}
-    reply = reply_of(answer.text, [answer], lambda text: text.lstrip().startswith(FAILURE_MARKER))
-    response = f"{FAILURE_MARKER}] {answer.error}" if answer.error else reply
+    response = f"{FAILURE_MARKER}] {answer.error}" if answer.error else reply_of(answer.text, [answer], read)
     return {**known, "response": response, "usage": {"model": facts["model"], **usage}}
 
 

@@ -145,7 +145,7 @@ def test_what_failed_is_no_reply_and_is_counted(
     run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every way in which a service gives no answer; the exit code says that answers are missing."""
-    names = [line["custom_id"] for line in job(tmp_path / "job.jsonl", "--setting", "clip_score", "--limit", "16")]
+    names = [line["custom_id"] for line in job(tmp_path / "job.jsonl", "--setting", "clip_score", "--limit", "17")]
     good = '{"score": 1}'
     by_vllm = {"error": {"message": "too many images", "type": "BadRequestError", "param": None, "code": 400}}
     rows: list[tuple[dict[str, Any], str, str]] = [  # of line, status, text
@@ -165,6 +165,7 @@ def test_what_failed_is_no_reply_and_is_counted(
         (result(names[12], good), "request_failed", ""),
         (result(names[13], '{"score": '), "truncated", '{"score": '),
         (result(names[14], '{"score": '), "truncated", '{"score": '),
+        (result(names[15], "Can not infer the answer."), "unread", "Can not infer"),  # in a model's mouth: a reply
     ]  # fmt: skip
     lines_of = [row for row, _, _ in rows]
     lines_of[5]["response"]["body"]["error"] |= {"code": "content_filter", "message": "filtered"}
@@ -178,7 +179,7 @@ def test_what_failed_is_no_reply_and_is_counted(
     capsys.readouterr()
     replies = imported(results, 1)
     said = capsys.readouterr().out
-    assert "clip_score: 5 of 16 requests answered" in said and "10 failed: clip_score/" in said
+    assert "clip_score: 6 of 17 requests answered" in said and "10 failed: clip_score/" in said
     assert "job.jsonl: 1 requests without a result" in said and "run requests --missing" in said
     records = load_predictions(tmp_path / "replies.jsonl", run).records["clip_score"]
     for (_, status, part), reply_row, record in zip(rows, replies, records, strict=False):
@@ -187,9 +188,9 @@ def test_what_failed_is_no_reply_and_is_counted(
         assert failed == (status == "request_failed")
     usage = {"prompt_tokens": 7, "completion_tokens": 2, "finish_reason": "stop", "served": "m-1", "http_status": 200}
     assert replies[7]["usage"] == {"model": "m", **usage} and "prompt_tokens" not in replies[3]["usage"]
-    words = ("--setting", "clip_score", "--limit", "16", "--missing", str(tmp_path / "replies.jsonl"))
+    words = ("--setting", "clip_score", "--limit", "17", "--missing", str(tmp_path / "replies.jsonl"))
     again = job(tmp_path / "again.jsonl", *words)
-    assert [line["custom_id"] for line in again] == [names[k] for k in (*range(4), *range(8, 14), 15)]
+    assert [line["custom_id"] for line in again] == [names[k] for k in (*range(4), *range(8, 14), 16)]
 
 
 def test_results_of_other_requests_are_refused(
