@@ -55,10 +55,8 @@ def write_template(
         The steps, the names of the videos, and those of the physicians.
 
     Raises:
-        DataError: ``out`` already exists or is not an ``.xlsx``; a name that a workbook cannot store; no such skill.
+        DataError: ``out`` already exists; a name that a workbook cannot store; no such skill.
     """
-    if out.suffix.lower() != ".xlsx":
-        raise DataError(f"{out}: a template is an .xlsx file. Give a name with .xlsx.")
     if out.exists():
         raise DataError(f"{out}: already exists and may contain points. Choose another file.")
     known = [skill.id for skill in rubric.skills]
