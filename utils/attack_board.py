@@ -8,21 +8,15 @@ has four numbers, those of points taken to tell as much as those of verdicts. Fr
 that a sheet is better than the one before, and *better than* between the sheets of neighbouring senders. The open board
 gives the MCC of every archive with all digits; ours follows :mod:`siming_tasks.tools.board.disclosure`.
 
-    python utils/attack_board.py            # the table
-    python utils/attack_board.py EXAMS      # builds over an inbox whose sender cheats, on this data set (synthetic)
+    python utils/attack_board.py
 """
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice, product
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy import stats
@@ -30,13 +24,7 @@ from scipy import stats
 from siming_tasks.benchmark.metrics.catalogue import statistic
 from siming_tasks.benchmark.metrics.jackknife import difference, jackknife
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
-from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.options import Options
-from siming_tasks.study.results.discovery import find_runs
-from siming_tasks.study.results.run import read_run
-from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.disclosure import NUMBERS, VALUE_DIGITS
-from siming_tasks.tools.board.submission import ModelCard, pack
 
 STEPS, DOUBTFUL, STUDIES, SETTINGS, DRAWS = 33, 6, 40, 4, 200
 """Steps of an exam, those that the attacker asks about, repeats, numbers of an archive, and guesses tried on a bit."""
@@ -181,51 +169,8 @@ def half(exams: int, senders: int, archives: int) -> str:
     return f"{float(mean) / 2:+.2f} ± {float(spread) / 2:.2f} %"
 
 
-def write_sheet(data: Dataset, folder: Path, number: int, archive: Path) -> None:
-    """Write the archive of a sheet on which one more cell of each exam than before is called wrong."""
-    setting, lines = "full_error", []
-    for video in data.videos:
-        verdicts = {
-            step.step_id: "incorrect" if place < number else "correct" for place, step in enumerate(video.steps, 1)
-        }
-        lines.append({"setting": setting, "video_id": video.video_id, "verdicts": verdicts})
-    (folder / f"{number}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (source,) = find_runs([str(folder / f"{number}.jsonl")])
-    archive.unlink(missing_ok=True)
-    pack(source, read_run(source, data).records, data, ModelCard(name="m"), archive)
-
-
-ATTACKS: dict[str, Callable[[Path, int], tuple[Path, float]]] = {
-    "overwrite": lambda inbox, number: (inbox / "model.zip", 1e9 + number),
-    "sort first, equal dates": lambda inbox, number: (inbox / f"{99 - number}.zip", 1e9),
-    "date back": lambda inbox, number: (inbox / f"{number}.zip", 1e9 - 90 * 86_400 * number),
-}
-"""Name and date of the archive that the attacker puts into his folder before each build."""
-
-
-def remembered(data: Dataset, name: Callable[[Path, int], tuple[Path, float]], builds: int = 8) -> int:
-    """Different numbers of one setting that a sender reads over so many builds."""
-    read = set()
-    with TemporaryDirectory() as folder:
-        root, inbox = Path(folder), Path(folder) / "inbox"
-        (inbox / "lab").mkdir(parents=True)
-        (root / "inbox.senders.txt").write_text("lab")
-        for number in range(2, 2 + builds):
-            archive, date = name(inbox / "lab", number)
-            write_sheet(data, root, number, archive)
-            os.utime(archive, (date, date))
-            build_board(inbox, data, root / "board", Options(), new_ledger=number == 2, progress=False)
-            parts = json.loads((root / "board" / "board.json").read_text())["settings"]
-            read |= {row["value"] for part in parts for row in part["judges"]}
-    return len(read)
-
-
 def main() -> None:
-    """Print the table of docs/reference/validation.md, or the numbers read of the data set that is named."""
-    if len(sys.argv) > 1:
-        for attack, name in ATTACKS.items():
-            print(f"{attack}: {remembered(open_dataset(sys.argv[1]), name)} numbers in 8 builds")
-        return
+    """Print the table of docs/reference/validation.md."""
     print(
         "| exams | senders | archives each | every digit of every archive | this board | half of the exams kept out |"
     )

@@ -1,14 +1,12 @@
-"""Three readers on the written replies: right, missing and wrong ones.
+"""Two readers on the written replies: right, missing and wrong ones.
 
     python utils/compare_readers.py
 
 * *siming*: :func:`siming_tasks.benchmark.parsing.parse_reply`.
-* *json-repair*: the text from the first brace to the last, repaired by json-repair and looked up by step id.
-* *regex filter*: the ``regex`` filter of lm-evaluation-harness with its pattern ``flexible-extract``,
-  ``group_select: -1`` (the last number; for verdicts the last word); for several steps the first one behind the last
-  mention of the id.
+* *json-repair*: the text from the first brace to the last, repaired by json-repair and looked up by step id; the last
+  number or verdict of what stands there, if it is on the step's scale.
 
-The last two take what is on the step's scale and drop all else. Prints a Markdown table.
+Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -47,34 +45,23 @@ def value_of(text: Any, step: RubricStep, answer: str) -> float | None:
     return number if 0 <= number <= step.max_score else None
 
 
-def repaired(reply: Reply, step: RubricStep) -> float | None:
-    """json-repair's object, looked up."""
+def repaired(reply: Reply) -> dict[str, float]:
+    """The answers of json-repair's object, looked up by step."""
     begin, end = reply.text.find("{"), reply.text.rfind("}")
-    value = json_repair.loads(reply.text[begin : end + 1]) if 0 <= begin < end else None
-    value = value[-1] if isinstance(value, list) and value else value
-    for key in ("scores", "verdicts", step.id, "score", "verdict"):
-        value = value[key] if isinstance(value, dict) and key in value else value
-    return None if isinstance(value, dict | list) else value_of(value, step, reply.answer)
-
-
-def filtered(reply: Reply, step: RubricStep) -> float | None:
-    """The regex filter's last match."""
-    if len(reply.steps) == 1:
-        return value_of(reply.text, step, reply.answer)
-    _, named, behind = reply.text.rpartition(step.id)
-    first = (NUMBER if reply.answer == "score" else WORD).search(behind) if named else None
-    return value_of(first[0], step, reply.answer) if first else None
-
-
-def each(read: Callable[[Reply, RubricStep], float | None]) -> Callable[[Reply], dict[str, float]]:
-    """A reader of single steps as one of replies."""
-    return lambda reply: {s.id: value for s in reply.steps if (value := read(reply, s)) is not None}
+    whole = json_repair.loads(reply.text[begin : end + 1]) if 0 <= begin < end else None
+    whole = whole[-1] if isinstance(whole, list) and whole else whole
+    answers = {}
+    for step in reply.steps:
+        value = whole
+        for key in ("scores", "verdicts", step.id, "score", "verdict"):
+            value = value[key] if isinstance(value, dict) and key in value else value
+        answers[step.id] = None if isinstance(value, dict | list) else value_of(value, step, reply.answer)
+    return {name: value for name, value in answers.items() if value is not None}
 
 
 READERS: dict[str, Callable[[Reply], dict[str, float]]] = {
     "siming": lambda reply: dict(parse_reply(reply.text, reply.steps, reply.answer).answers),
-    "json-repair": each(repaired),
-    "regex filter": each(filtered),
+    "json-repair": repaired,
 }
 
 
