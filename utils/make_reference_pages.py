@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import click
 from made_pages import wrapped, write
 
-from siming_tasks.cli.main import COMMANDS, SHORT, find_command
+from siming_tasks.cli.main import COMMANDS, find_command
 from siming_tasks.cli.parameters import MEDIA_OPTIONS, OptionFlag
 from siming_tasks.options import OPTIONS
 
@@ -88,7 +88,7 @@ def commands() -> Iterator[str]:
     yield "\n".join([HEAD, *shared, *(f"* {name}: {', '.join(flags)}" for name, flags in TOGETHER.items()), ""])
     for name, command in found.items():
         words = [param.make_metavar(CONTEXT) for param in own[name] if isinstance(param, click.Argument)]
-        yield f"## siming {' '.join([name, *words])}\n\n{SHORT[name]}\n"
+        yield f"## siming {' '.join([name, *words])}\n\n{command.short_help}\n"
         alone = [param for param in own[name] if entries([param])[0] not in shared]
         told = [param for param in alone if is_told(param)]
         yield "".join(f"{line}\n" for line in entries(told))

@@ -16,56 +16,31 @@ from siming_tasks.cli.terminal import safe_terminal
 from siming_tasks.common.errors import OptionsError, SimingError, system_message
 
 COMMANDS = {
-    "score": "score:score",
-    "compare": "compare:compare",
-    "report": "report:report",
-    "view": "report:view",
-    "data rate": "rate:rate",
-    "data template": "build:template",
-    "data build": "build:build",
-    "data fetch": "folders:fetch",
-    "data check": "check:check",
-    "data split": "folders:split",
-    "data push": "folders:push",
-    "data demo": "folders:demo",
-    "run plan": "plan:plan",
-    "run prepare": "runs:prepare",
-    "run requests": "runs:requests",
-    "run import": "runs:import_replies",
-    "run baseline": "runs:baseline",
-    "study raters": "study:raters",
-    "study power": "study:power",
-    "board submit": "board:submit",
-    "board build": "board:build",
-    "docs": "docs:docs",
+    "score": ("score:score", "Score a run without a model."),
+    "compare": ("compare:compare", "Compare runs, with intervals and baselines."),
+    "report": ("report:report", "Make pages from finished runs."),
+    "view": ("report:view", "Serve a report's pages and videos."),
+    "data rate": ("rate:rate", "Score exams on a local page."),
+    "data template": ("build:template", "Make a workbook for points and spans."),
+    "data build": ("build:build", "Make a data set from rubric, labels and videos."),
+    "data fetch": ("folders:fetch", "Make a data set from a public set."),
+    "data check": ("check:check", "List everything wrong with a data set or rubric."),
+    "data split": ("folders:split", "Separate public data from private labels."),
+    "data push": ("folders:push", "Upload a public folder to Hugging Face."),
+    "data demo": ("folders:demo", "Make a SYNTHETIC data set."),
+    "run plan": ("plan:plan", "Estimate requests, tokens, disk, time and cost."),
+    "run prepare": ("runs:prepare", "Decode frames or cut clips before a run."),
+    "run requests": ("runs:requests", "Write a run's requests as a batch job."),
+    "run import": ("runs:import_replies", "Turn batch results into a prediction file."),
+    "run baseline": ("runs:baseline", "Train a baseline on a data set's own labels."),
+    "study raters": ("study:raters", "Measure how well the physicians agree."),
+    "study power": ("study:power", "Plan a data set: how many videos it needs."),
+    "board submit": ("board:submit", "Pack a run's predictions for a leaderboard."),
+    "board build": ("board:build", "Build a leaderboard from archives."),
+    "docs": ("docs:docs", "List or print the pages of the documentation."),
 }
-"""Words of every command, and its module of ``siming_tasks.cli`` and function there, in the order of the help."""
-
-SHORT = {
-    "score": "Score a run without a model.",
-    "compare": "Compare runs, with intervals and baselines.",
-    "report": "Make pages from finished runs.",
-    "view": "Serve a report's pages and videos.",
-    "data rate": "Score exams on a local page.",
-    "data template": "Make a workbook for points and spans.",
-    "data build": "Make a data set from rubric, labels and videos.",
-    "data fetch": "Make a data set from a public set.",
-    "data check": "List everything wrong with a data set or rubric.",
-    "data split": "Separate public data from private labels.",
-    "data push": "Upload a public folder to Hugging Face.",
-    "data demo": "Make a SYNTHETIC data set.",
-    "run plan": "Estimate requests, tokens, disk, time and cost.",
-    "run prepare": "Decode frames or cut clips before a run.",
-    "run requests": "Write a run's requests as a batch job.",
-    "run import": "Turn batch results into a prediction file.",
-    "run baseline": "Train a baseline on a data set's own labels.",
-    "study raters": "Measure how well the physicians agree.",
-    "study power": "Plan a data set: how many videos it needs.",
-    "board submit": "Pack a run's predictions for a leaderboard.",
-    "board build": "Build a leaderboard from archives.",
-    "docs": "List or print the pages of the documentation.",
-}
-"""What each command does, in at most 50 characters: a line of the help of its group."""
+"""By the words of a command, in the order of the help: its module of ``siming_tasks.cli`` and function there, and what
+it does, in at most 50 characters."""
 
 GROUPS = {
     "": """SiMing-Bench: judging clinical exams by a rubric. Evaluate a model with lmms-eval:
@@ -83,9 +58,10 @@ GROUPS = {
 
 def find_command(words: str) -> click.Command:
     """Import and return a command, for example ``data build``."""
-    module, _, function = COMMANDS[words].partition(":")
+    place, short_help = COMMANDS[words]
+    module, _, function = place.partition(":")
     found: click.Command = getattr(importlib.import_module(f"siming_tasks.cli.{module}"), function)
-    found.short_help = SHORT[words]
+    found.short_help = short_help
     return found
 
 
