@@ -93,7 +93,10 @@ def condition_problems(
         names = ", ".join(name[:12] for name in sorted(map(str, others)))
         what = f"made on dataset {names}, scored on {dataset.digest[:12]}."
         severity: Literal["error", "warning"] = "error"
-        fix = "Give the data set that it was made on, or, if only labels changed, add --allow dataset."
+        fix = (
+            "Give the data set that it was made on, or, if only labels changed, add --allow dataset "
+            "(`siming score`, `compare` and `report` take it)."
+        )
         if "dataset" in allow:
             severity, fix = "warning", "This was accepted; it is right only if nothing but labels changed."
         yield Problem("dataset-differs", what, fix, path, severity=severity)
