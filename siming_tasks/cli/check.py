@@ -107,13 +107,11 @@ def _restate(report: CheckReport) -> CheckReport:
         say(f"{root}: the digest was not recomputed: fix {plural(len(others), 'other error')} first.", error=True)
         return report
     before, now = restate(root)
-    text = f"{root}: the digest {now[:12]} is already correct."
-    if before != now:
-        text = (
-            f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in dataset.yaml; "
-        )
-        text += "predictions and label files made for the old digest are now rejected."
-    say(text, error=True)  # standard output may be one JSON object
+    text = f"digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in dataset.yaml; predictions "
+    text += "and label files made for the old digest are now rejected."
+    if before == now:
+        text = f"the digest {now[:12]} is already correct."
+    say(f"{root}: {text}", error=True)  # standard output may be one JSON object
     left = tuple(problem for problem in report.problems if problem.code not in DIGEST_CODES)
     return replace(report, problems=left, summary={**report.summary, "digest": now})
 
