@@ -18,7 +18,6 @@ from siming_tasks.benchmark.parsing import format_answers
 from siming_tasks.benchmark.parsing.parsed_reply import ABSTAINED
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.tasks import TASKS
-from siming_tasks.common.errors import SimingError
 from siming_tasks.models.baselines import HONEST, judge, pointer, stated_errors, unseen
 from siming_tasks.plugin.reply import ASKED
 from siming_tasks.plugin.run_context import current_run
@@ -39,12 +38,10 @@ class SimingReference(lmms):  # type: ignore[misc]
     def __init__(self, kind: str = "oracle", seed: int = 0, media: bool = True, **_: Any) -> None:
         super().__init__()
         self.kind, self.seed, self.media = kind, int(seed), str(media).lower() not in ("false", "0", "no")
-        try:
-            self._judge = judge(self.kind, (dataset := current_run().dataset), self.seed)
-            if self.kind == HONEST and not self.media:
-                unseen(self.kind, (), {})
-        except SimingError as error:  # before anything is asked: after a later error lmms-eval exits 0
-            raise SystemExit(f"siming-tasks: {error}") from None
+        dataset = current_run().dataset
+        self._judge = judge(self.kind, dataset, self.seed)
+        if self.kind == HONEST and not self.media:
+            unseen(self.kind, (), {})  # it refuses
         self._point = pointer(self.kind, dataset, self.seed)
         self.accelerator = Accelerator()
         self.device = self.accelerator.device

@@ -13,7 +13,6 @@ from accelerate import Accelerator
 from lmms_eval.api.model import lmms
 from tqdm import tqdm
 
-from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.models.nano import exam_judge, networks
 from siming_tasks.models.nano.exam_judge import Watcher
@@ -41,10 +40,7 @@ class SimingNano(lmms):  # type: ignore[misc]
         self.accelerator = Accelerator()
         self._rank, self._world_size = self.accelerator.process_index, self.accelerator.num_processes
         self.batch_size = max(1, int(batch_size)) if str(batch_size).isdecimal() else 8
-        try:
-            self.watcher = Watcher(device, frames=int(frames), clip_frames=int(clip_frames))
-        except SimingError as error:  # before anything is asked: after a later error lmms-eval exits 0
-            raise SystemExit(f"siming-tasks: {error}") from None
+        self.watcher = Watcher(device, frames=int(frames), clip_frames=int(clip_frames))
         self.device = self.watcher.device
         sources = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in (exam_judge, networks)]
         self.replies_depend_on = {"judge": sha256_json([self.watcher.digest, sources])[:16]}
@@ -52,10 +48,7 @@ class SimingNano(lmms):  # type: ignore[misc]
     def generate_until(self, requests: list[Any]) -> list[str]:
         """One JSON reply per request, in order."""
         replies: list[str] = []
-        try:
-            self.watcher.refuse_other_rubric([str(request.args[0]) for request in requests])
-        except SimingError as error:
-            raise SystemExit(f"siming-tasks: {error}") from None
+        self.watcher.refuse_other_rubric([str(request.args[0]) for request in requests])
         with tqdm(total=len(requests), desc="siming_nano", disable=self.rank != 0) as bar:
             for first in range(0, len(requests), self.batch_size):
                 conversations = []

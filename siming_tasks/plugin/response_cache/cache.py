@@ -87,11 +87,7 @@ def _answer(run: RunContext, model: Any, instances: Sequence[Any], block: gate.B
                 f"replies are not kept, because the answers of {name} may depend on something unknown: {reason}.",
                 warn=True,
             )
-    try:
-        asking = _Asking(run, model, instances, identity, block)
-    except SimingError as error:  # after an ordinary error lmms-eval exits 0
-        raise SystemExit(f"siming-tasks: {error}") from None
-    return asking.outputs()
+    return _Asking(run, model, instances, identity, block).outputs()
 
 
 class _Answer(NamedTuple):
@@ -178,11 +174,11 @@ class _Asking:
         if refused := self.block.refused or next(iter(self._unshown), None):
             raise refused
         if self.store and self.store.error:
-            raise SystemExit(f"siming-tasks: {self.store.error}")
+            raise SimingError(self.store.error)
         if self.was_stopped:
             kept = " All replies so far are kept." if self.store else ""
-            raise SystemExit(
-                f"siming-tasks: stopped by {self.budget.reason} and run the same command again: it sends the "
+            raise SimingError(
+                f"stopped by {self.budget.reason} and run the same command again: it sends the "
                 f"{len(self.requests.keys() - self.kept)} remaining requests.{kept}"
             )
         if reached := self.budget.reached:  # by what was in flight

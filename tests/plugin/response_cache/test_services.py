@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.common.errors import DataError, MediaError
+from siming_tasks.common.errors import DataError, MediaError, SimingError
 from siming_tasks.data import open_dataset
 from siming_tasks.media import FrameStore
 from tests.data.test_gate import real_folder
@@ -192,17 +192,17 @@ def test_a_limit_of_cost_stops_a_run_that_then_goes_on(
         model = service.model(name, **{"num_cpus" if name == "async_openai" else "num_concurrent": 3})
         return ask(model, limit=limit, PRICES=table, LIMIT_COST=cost)
 
-    with pytest.raises(SystemExit) as stopped:
+    with pytest.raises(SimingError) as stopped:
         run()
     sent = service.sent
     assert 4 <= sent <= 4 + 2 and f"the {12 - sent} remaining requests" in str(stopped.value)
     assert f"SIMING_LIMIT_COST: {18 * sent} of 60 USD are spent" in str(stopped.value)
-    with pytest.raises(SystemExit):
+    with pytest.raises(SimingError):
         run()
     assert service.sent == sent  # what is kept counts
     whole = run(cost="1000")
     assert service.sent == 12 and {usage["cost"] for usage in whole.usages} == {18} and whole.new == 12 - sent
-    with pytest.raises(SystemExit, match="SIMING_PRICES names no price table"):
+    with pytest.raises(SimingError, match="SIMING_PRICES names no price table"):
         run(13, "1", "")
 
 
@@ -211,7 +211,7 @@ def test_a_service_that_reports_no_tokens_stops_a_run_that_has_a_limit(
     ask: Callable[..., Any], service: Service, prices: str, used: Any
 ) -> None:
     service.good = said(GOOD, used=used)
-    with pytest.raises(SystemExit, match="does not report the tokens of every reply"):
+    with pytest.raises(SimingError, match="does not report the tokens of every reply"):
         ask(service.model("openai"), limit=6, PRICES=prices, LIMIT_COST="50")
     assert service.sent == 1
 
@@ -221,7 +221,7 @@ def test_lost_answers_are_paid_and_count_in_the_limit_of_the_next_command(
 ) -> None:
     service.good = NOTHING
     for _ in range(2):
-        with pytest.raises(SystemExit, match="54 of 50 USD are spent, including earlier commands"):
+        with pytest.raises(SimingError, match="54 of 50 USD are spent, including earlier commands"):
             ask(service.model("openai"), limit=6, PRICES=prices, LIMIT_COST="50")
         assert service.sent == 3
 
@@ -232,10 +232,10 @@ def test_a_line_that_cannot_be_written_ends_the_run_and_what_came_is_kept(
 ) -> None:
     ask(service.model(name), limit=12, REPLIES=str(tmp_path / "other"))  # the frames are there now
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(SystemExit, match="Not a directory"):
+    with pytest.raises(SimingError, match="Not a directory"):
         ask(service.model(name), limit=12, REPLIES=str(tmp_path / "file" / "kept"))
     assert service.sent == 12  # nothing is asked that could not be kept
-    with files_end_at(2500), pytest.raises(SystemExit, match="File too large"):
+    with files_end_at(2500), pytest.raises(SimingError, match="File too large"):
         ask(service.model(name), limit=12)
     assert 12 < (sent := service.sent) < 24
     run = ask(service.model(name), limit=12)
@@ -306,7 +306,7 @@ def test_a_film_that_cannot_be_decoded_ends_the_run_and_what_came_is_kept(
         return fill(store, indices)
 
     monkeypatch.setattr(FrameStore, "fill", damaged)
-    with pytest.raises((MediaError, SystemExit), match="cut short or damaged"):
+    with pytest.raises(MediaError, match="cut short or damaged"):
         ask(service.model(name), tasks=("siming_full_score",), limit=4)
     assert len(kept()) == service.sent <= 3
     monkeypatch.undo()
