@@ -66,7 +66,7 @@ def plan(
     if model_args or force_simple:
         raise OptionsError("--model_args and --force_simple go with --canary.")
     from siming_tasks.benchmark.rubrics import default_rubric
-    from siming_tasks.benchmark.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED, PromptOptions
+    from siming_tasks.benchmark.tasks.prompting import PromptOptions
     from siming_tasks.data.consent import consent_in_words
     from siming_tasks.media import Policy
     from siming_tasks.media.model_figures import TOKEN_FORMULAS
@@ -109,18 +109,17 @@ def plan(
             "per step, is known after `run prepare`."
         )
     asking = PromptOptions.from_options(options)
-    reply = MAX_TOKENS_REASONED if asking.style == "reasoned" else MAX_TOKENS
     run_plan = plan_run(
         exams,
         rubric,
         policy,
         formulas=formulas,
         prompt_bytes=_prompt_bytes(rubric, exams, asking),
-        reply_tokens=reply,
+        reply_tokens=asking.most_tokens,
         asking=asking,
         prices=None if price_in is None or price_out is None else (price_in, price_out),
     )
-    _print_plan(run_plan, rubric, formulas, reply)
+    _print_plan(run_plan, rubric, formulas, asking.most_tokens)
     if service:
         _print_fit(run_plan, exams, policy, service)
     say("SIMING_DRY_RUN=yes before an lmms-eval command counts the replies that are kept already, and asks nothing.")

@@ -66,6 +66,11 @@ class PromptOptions:
         words = [named[option] for option in self.changed_options()]
         return f" ({', '.join(words)})" if words else ""
 
+    @property
+    def most_tokens(self) -> int:
+        """Tokens that a reply may have; a model that is to reason first may use more."""
+        return MAX_TOKENS_REASONED if self.style == "reasoned" else MAX_TOKENS
+
     def for_task(self, task: TaskSpec) -> PromptOptions:
         """The same for one task: a clip is asked about its step whatever the unit."""
         return self if task.scope == "full" else replace(self, unit="all")

@@ -10,7 +10,7 @@ from siming_tasks.benchmark.tasks import TaskSpec
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests, record_id, shard_slice
 from siming_tasks.benchmark.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.benchmark.tasks.prompt import PROMPT_VERSION, template_hash
-from siming_tasks.benchmark.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED
+from siming_tasks.benchmark.tasks.prompting import PromptOptions
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
@@ -131,8 +131,8 @@ def _metadata(setting: TaskSpec) -> dict[str, Any]:
 
 
 def generation_kwargs(run: RunContext) -> dict[str, Any]:
-    """Generation arguments of a request; a model that is to reason first may use more tokens."""
-    most = MAX_TOKENS_REASONED if run.options.prompt == "reasoned" else MAX_TOKENS
+    """Generation arguments of a request."""
+    most = PromptOptions.from_options(run.options).most_tokens
     # lmms-eval stops at a blank line otherwise, and pretty-printed JSON has some
     return {"max_new_tokens": most, "temperature": 0, "do_sample": False, "until": []}
 
