@@ -107,7 +107,9 @@ def _restate(report: CheckReport) -> CheckReport:
         say(f"{root}: the digest was not recomputed: fix {plural(len(others), 'other error')} first.", error=True)
         return report
     before, now = restate(root)
-    text = f"digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in dataset.yaml; predictions "
+    text = (
+        f"digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in dataset.yaml; predictions "
+    )
     text += "and label files made for the old digest are now rejected."
     if before == now:
         text = f"the digest {now[:12]} is already correct."
