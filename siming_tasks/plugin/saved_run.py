@@ -5,7 +5,8 @@ and exits 0; a file may end in the middle. Here what is not whole gets another n
 ends with one message and exit code 1. lmms-eval names files by the second and appends to those that are there: of runs
 that begin in one second in one folder (shards), the later ones take the next free second.
 
-When the process ends, its last lines are the command to type next and how many replies could not be read.
+When the process ends, its last lines are the command to type next, and how many requests failed and how many replies
+could not be read.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.sanitize import visible
-from siming_tasks.plugin.hooks.results import RECORD, note_of_replies
+from siming_tasks.plugin.hooks.results import RECORD, failed_requests, note_of_replies
 from siming_tasks.plugin.host import Wrap
 from siming_tasks.plugin.preflight import is_siming_task
 
@@ -170,6 +171,7 @@ def next_step() -> str:
 def _print_next() -> None:
     note = note_of_replies()
     messages = [_MEANING] if _NEXT["report"] or _NEXT[""] else []  # a run without labels has no numbers
+    messages += filter(None, [failed_requests()])
     messages += [str(note), next_step()] if note.is_many else [f"{next_step()}\n{note}".rstrip()]
     with suppress(OSError, ValueError):  # nobody is listening any more
         sys.stdout.flush()

@@ -7,6 +7,7 @@ whole record travels once, under :data:`RECORD`. Aggregators do not depend on th
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from siming_tasks.benchmark.metrics import Rows
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, select
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED, TABLES
-from siming_tasks.benchmark.record import Conditions, Record, distinct_records
+from siming_tasks.benchmark.record import REQUEST_FAILED, Conditions, Record, distinct_records
 from siming_tasks.benchmark.tasks import ANSWER_FORMATS, TASKS, TaskSpec
 from siming_tasks.common.files import sha256_json
 from siming_tasks.plugin.reply import NOT_KNOWN, Reply
@@ -54,6 +55,20 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
 def note_of_replies() -> UnreadNote:
     """The replies of this process's last data set that a person should know of, with some of them as examples."""
     return unread_note(list(_UNREAD.values())[-1], _RECORDS) if _UNREAD else UnreadNote({})
+
+
+def failed_requests() -> str:
+    """Sentence on the requests of this process that failed, their errors and the way out; "" for none."""
+    records = [record for several in _RECORDS.values() for record in several]
+    failed = [record.conditions.usage or {} for record in records if record.status == REQUEST_FAILED]
+    if not failed:
+        return ""
+    errors = Counter(str(usage.get("error") or "no reply") for usage in failed)
+    named = ", ".join(f"{count:,} {error}" for error, count in errors.most_common(3))
+    return (
+        f"{len(failed):,} of {len(records):,} requests failed ({named}). Correct what the log names (of a service: its "
+        "address, key and model in --model_args), and run the same command again."
+    )
 
 
 def _metrics_of(setting: TaskSpec) -> dict[str, bool]:

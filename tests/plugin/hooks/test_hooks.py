@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from siming_tasks.media import backends, read_timeline, store
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks import results as results_hook
+from siming_tasks.plugin.reply import NOT_KNOWN, Reply
 from siming_tasks.plugin.run_context import current_run, running
 from tests.data.conftest import state
 from tests.plugin.hooks.conftest import Doc, aggregated, build, docs, processed, record, reply
@@ -174,8 +176,8 @@ def test_a_judge_that_needs_labels_is_refused_before_anything_is_asked(
     withhold(short_demo, tmp_path / "public", tmp_path / "key.json")
     begin(tmp_path / "public")
     for kind in ("oracle", "rater_b", "step_prior"):
-        message = rf"^siming-tasks: kind={kind} needs the labels of '\w+'; siming-demo has none\.$"
-        with pytest.raises(SystemExit, match=message):
+        message = rf"^kind={kind} needs the labels of '\w+'; siming-demo has none\.$"
+        with pytest.raises(DataError, match=message):
             SimingReference(kind=kind)
 
 
@@ -214,3 +216,22 @@ def test_a_run_notes_the_replies_that_it_could_not_read(run: Dataset, monkeypatc
     hooks.evaluation([row["siming_stderr"] for row in rows])
     note = str(results_hook.note_of_replies())
     assert f"clip_score 1 of {len(asked)} (" in note and asked[0]["id"] in note and "\x1b" not in note
+
+
+def test_a_run_whose_service_answers_errors_ends_with_their_names(
+    run: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results_hook, "_RECORDS", {})
+    asked, failed = docs("clip_score"), "[LMMS_EVAL_REQUEST_FAILED] x"
+    for errors, words in (
+        ((), ""),
+        (("HTTP 404", "HTTP 404", "no JSON"), "3 of {} requests failed (2 HTTP 404, 1 no JSON)."),
+    ):
+        rows = []
+        for doc, error in zip_longest(asked, errors):
+            text = failed if error else '{"score": 0}'
+            reply = Reply.of(text, NOT_KNOWN, {"error": error}, current_run().parse(doc, text))
+            rows.append(hooks.process_results(doc, [reply])["siming_stderr"])
+        hooks.evaluation(rows)
+        assert results_hook.failed_requests().startswith(words.format(len(asked)))
+        assert bool(results_hook.failed_requests()) is bool(errors)
