@@ -57,7 +57,6 @@ DOORS: Mapping[str, Touch] = {
 
 DURING_A_RUN: Mapping[str, Touch] = {
     FILELOCK_GUARD: Touch("filelock 4.3 and later lack filelock._api, which it imports", "lmms-eval declares filelock"),
-    f"{_MODELS}:get_model": Touch("the class gets the arguments of backends.yaml, too", "arguments of a model by task"),
     "lmms_eval.loggers:EvaluationTracker.save_results_aggregated": Touch(
         "a file that is not whole ends the run", _SAVES
     ),
@@ -110,6 +109,7 @@ READ: Mapping[str, Touch] = {
     f"{_MODELS}.registry_v2:ModelManifest": Touch("our own models are registered with it", ""),
     f"{_MODELS}:AVAILABLE_CHAT_TEMPLATE_MODELS": Touch("`lmms-eval models` lists this dictionary", ""),
     f"{_MODELS}:MODEL_REGISTRY_V2.resolve": Touch("the class of a model is looked up before it is imported", ""),
+    f"{_MODELS}:MODEL_REGISTRY_V2.list_model_names": Touch("a misspelled --model gets the nearest name", ""),
     "lmms_eval.utils:simple_parse_args_string": Touch("--model_args is read as lmms-eval reads it", ""),
     "lmms_eval.tasks:eval_logger": Touch("messages appear in lmms-eval's own log", ""),
     "lmms_eval.api.instance:unwrap_generation_output": Touch("replies are taken out of what a class returns", ""),

@@ -10,6 +10,7 @@ import difflib
 import importlib.metadata
 import importlib.util
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,7 @@ from siming_tasks.data.consent import HERE, UNSTATED, refuse_without_consent
 from siming_tasks.data.makers import set_of_group, tasks_named
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.models.recipes.transport import transports
-from siming_tasks.options import Options
+from siming_tasks.options import Options, shard_of
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.docs import refuse_empty
 from siming_tasks.plugin.reply_schema import check_takes_schema
@@ -94,6 +95,8 @@ class RunArguments:
     apply_chat_template: bool = False
     num_fewshot: int | None = None
     use_cache: object = None
+    limit: float | None = None
+    output_path: str | None = None
     recipient: str | None = None
 
 
@@ -144,7 +147,7 @@ def plan(options: Options, names: Iterable[Any], arguments: RunArguments | None 
         )
     refuse_empty(specs, run.dataset)
     if options.shard:
-        check_shards(run.dataset.videos, specs, int(options.shard.partition("/")[2]))
+        check_shards(run.dataset.videos, specs, shard_of(options.shard)[1])
     if arguments is None:
         return Plan(run)
     wanted = arguments.backend.arguments_in(check_run_arguments(arguments, options, specs))
@@ -206,7 +209,18 @@ def check_run_arguments(arguments: RunArguments, options: Options, specs: Iterab
             "--use_cache stores error messages and cut replies as answers; these tasks save replies "
             "without it. Leave it out, or set SIMING_REPLIES=off."
         )
+    if arguments.limit == 0:
+        raise OptionsError("--limit 0 asks nothing. Give a number of requests for each task, or leave it out.")
+    if arguments.output_path:
+        _check_writable(Path(arguments.output_path).absolute())
     return mode
+
+
+def _check_writable(folder: Path) -> None:
+    """Refuse a folder of results that cannot be made: lmms-eval notices after the last request (OptionsError)."""
+    above = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
+        raise OptionsError(f"--output_path {folder}: {above} is not a writable folder. Give another one.")
 
 
 def _check_package(model: str, backend: Backend, need: Requirement) -> None:

@@ -8,6 +8,7 @@ the class of the model decides what it is shown.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import logging
 import traceback
@@ -15,12 +16,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 from siming_tasks.benchmark.tasks import TASKS, TaskSpec
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError, SimingError
+from siming_tasks.common.sanitize import one_line
 from siming_tasks.media import backend_of
 from siming_tasks.options import Options
 from siming_tasks.plugin import host, saved_run
@@ -105,7 +106,8 @@ def _check_chosen_tasks(match_tasks: Any, self: Any, task_list: Any) -> Any:
 
 
 def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) -> Any:
-    bound = inspect.signature(simple_evaluate).bind_partial(*args, **kwargs).arguments
+    call = inspect.signature(simple_evaluate).bind_partial(*args, **kwargs)
+    bound = call.arguments
     tasks, model = bound.get("tasks") or [], bound.get("model")
     ours = [task for task in ([tasks] if isinstance(tasks, str) else tasks) if is_siming_task(task)]
     if not ours:
@@ -116,45 +118,39 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
         planned = plan(Options.from_env(), ours, arguments)
     if added := planned.added:
         logger.warning("siming-tasks: %s is given %s (%s).", model, _listed(added), see("models"))
-
-    def get_model_with_arguments(get_model: Any, model_name: str, force_simple: bool = False) -> Any:
-        model_class = get_model(model_name, force_simple)
-        if not added or model_name != model:
-            return model_class
-
-        def create(arg_string: str, additional_config: Mapping[str, Any] | None = None) -> Any:
-            return model_class.create_from_arg_string(arg_string, {**(additional_config or {}), **added})
-
-        return SimpleNamespace(create_from_arg_string=create)  # all that lmms-eval does with a class
-
-    replaced = host.replaced({"lmms_eval.models:get_model": get_model_with_arguments, **host.shields()})
+        given = bound.get("model_args") or ""
+        words = filter(None, [given, *(f"{name}={value}" for name, value in added.items())])
+        bound["model_args"] = {**given, **added} if isinstance(given, Mapping) else ",".join(words)
     uncounted = host.swapped("datasets.config:HF_UPDATE_DOWNLOAD_COUNTS", import_module("datasets.config"), False)
     run = replace(planned.run, named=isinstance(model, str))
-    with _one_message(command_line), running(run), replaced, uncounted:
-        return simple_evaluate(*args, **kwargs)
+    with _one_message(command_line), running(run), host.replaced(host.shields()), uncounted:
+        return simple_evaluate(*call.args, **call.kwargs)
 
 
 def arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArguments:
-    """Arguments of ``simple_evaluate`` that matter here, with the row of the model's class."""
+    """Arguments of ``simple_evaluate`` that matter here, with the row of the model's class (OptionsError: no such)."""
     try:
         path = host.fetch("lmms_eval.models:MODEL_REGISTRY_V2.resolve")(
             model, force_simple=bool(arguments.get("force_simple"))
         ).class_path
     except ValueError:
-        path = ""  # there is no such model: lmms-eval lists those that there are
+        near = difflib.get_close_matches(model, host.fetch("lmms_eval.models:MODEL_REGISTRY_V2.list_model_names")(), 1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        raise OptionsError(
+            f"--model {model}: lmms-eval has no such model. {meant}`lmms-eval models` lists all."
+        ) from None
     model_args = arguments.get("model_args") or {}
     if isinstance(model_args, str):
         model_args = host.fetch("lmms_eval.utils:simple_parse_args_string")(model_args)
+    alike = ("system_instruction", "apply_chat_template", "num_fewshot", "use_cache", "limit")
     batch_size = str(arguments.get("batch_size") or model_args.get("batch_size") or 1)
     return RunArguments(
         model,
         backend_with_arguments(backend_of([path.rpartition(".")[0]]), model_args),
         model_args,
         int(batch_size) if batch_size.isdecimal() else 1,
-        arguments.get("system_instruction"),
-        bool(arguments.get("apply_chat_template")),
-        arguments.get("num_fewshot"),
-        arguments.get("use_cache"),
+        output_path=getattr(arguments.get("cli_args"), "output_path", None),
+        **{name: arguments[name] for name in alike if name in arguments},
     )
 
 
@@ -221,7 +217,8 @@ def _one_message(command_line: bool) -> Iterator[None]:
         if isinstance(error, SimingError):
             raise SystemExit(f"siming-tasks: {error}") from None
         traceback.print_exc()
-        raise SystemExit("siming-tasks: the run ended with the error above; saved replies are kept.") from None
+        named = one_line(f"{type(error).__name__}: {error}", 300)
+        raise SystemExit(f"siming-tasks: the run ended with the error above. Saved replies are kept. {named}") from None
 
 
 def _our_tasks(task_dict: Mapping[Any, Any]) -> dict[str, Any]:

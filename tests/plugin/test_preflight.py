@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import FRAMES, VIDEO, Backend, backends
 from siming_tasks.options import Options
 from siming_tasks.plugin.preflight import RunArguments, backend_with_arguments, check_run_arguments
+from siming_tasks.plugin.register import arguments_of_command
 from tests.records import number_of
 
 SEVERAL = {"name": "x", "images": "several"}
@@ -40,6 +42,8 @@ def test_a_class_that_cannot_judge_is_refused_by_name() -> None:
         (SEVERAL, {"apply_chat_template": True}, "^--apply_chat_template does not work"),
         (SEVERAL, {"num_fewshot": 2}, "^--num_fewshot: these tasks have no examples"),
         (SEVERAL, {"use_cache": "folder"}, "^--use_cache stores error messages and cut replies as answers"),
+        (SEVERAL, {"limit": 0.0}, "^--limit 0 asks nothing"),
+        (SEVERAL, {"output_path": f"{__file__}/out"}, rf"^--output_path .*/out: {__file__} is not a writable folder"),
         (SEVERAL | {"batch": "one"}, {"batch_size": 2}, "^--batch_size 2: "),
         (SEVERAL, {"batch_size": 2}, ""),
         (READER, {"media": "video"}, "^--model it needs no-such-package, and it is not installed: pip i"),
@@ -54,6 +58,13 @@ def test_what_cannot_work_is_refused(row: Any, arguments: Any, words: str) -> No
             mode_of(Backend(**row), **arguments)
     else:
         assert mode_of(Backend(**row), **arguments) is FRAMES
+
+
+@pytest.mark.host
+def test_a_model_that_lmms_eval_lacks_is_refused_with_the_nearest_name() -> None:
+    words = "--model qwen_2_5_vl: lmms-eval has no such model. Did you mean qwen2_5_vl? `lmms-eval models` lists all."
+    with pytest.raises(OptionsError, match=f"^{re.escape(words)}$"):
+        arguments_of_command("qwen_2_5_vl", {})
 
 
 def test_a_path_that_contradicts_the_configuration_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
