@@ -1,9 +1,9 @@
-"""Measure what classes of lmms-eval do with our requests: ``python utils/measure_model_classes.py [ROW ...]``.
+"""Measure what classes of lmms-eval do with our requests: ``python utils/measure_model_classes.py OUT [ROW ...]``.
 
 The real class runs in lmms-eval's own evaluation of two tasks. A stand-in takes the place of its weights, tokenizer and
 processor (whatever it loads by ``from_pretrained``) and of packages that are not installed. It writes down every
 picture, text and argument that it is handed, and answers ``reply 0``, ``reply 1``, ...: hence it is known which request
-a reply in the log belongs to. A table is printed; ``--json`` writes what was seen, for the tests.
+a reply in the log belongs to. OUT gets what was seen, as JSON.
 
 Data set, frames and the like are those of the environment (``SIMING_DATA``, ``SIMING_FRAMES``, ...).
 """
@@ -159,33 +159,17 @@ def measure(
     return result
 
 
-def line(result: Measured) -> str:
-    """Row of the printed table."""
-    if result.error:
-        return f"{result.row:28} {result.of}: {result.error[:200]}"
-    pairs = [(len(item["seen"]["pictures"]), item["media"].get("n_frames")) if item["seen"] else item["reply"]
-             for item in result.samples]  # fmt: skip
-    if result.of.startswith("sound"):
-        pairs = [(item["seen"] and item["seen"]["sounds"], item["media"]["sound"]) for item in result.samples]
-    arguments = next((item["seen"]["arguments"] for item in result.samples if item["seen"]), {})
-    return f"{result.row:28} {result.of}: pictures, recorded {pairs}; {arguments}"
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure rows and print the table."""
+    """Measure rows and write what was seen."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
     parser.add_argument("rows", nargs="*")
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     packages.installed()
     on_the_processor()
-    results = []
-    for row in options.rows or CASES:
-        for of in runs_of(backends()[row]):
-            results.append(measure(CASES[row], of, **RUNS[of]))
-            print(line(results[-1]), flush=True)
-    if options.json:
-        options.json.write_text(json.dumps(list(map(asdict, results)), default=str))
+    chosen = ((row, of) for row in options.rows or CASES for of in runs_of(backends()[row]))
+    results = [asdict(measure(CASES[row], of, **RUNS[of])) for row, of in chosen]
+    options.out.write_text(json.dumps(results, default=str))
 
 
 if __name__ == "__main__":

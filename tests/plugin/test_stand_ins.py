@@ -34,7 +34,7 @@ def measured(heard_demo: Path, shared: Path, warm: Any) -> dict[str, Runs]:
         "SIMING_FRAMES": str(FRAMES), "SIMING_CLIP_FRAMES": str(CLIP_FRAMES), "SIMING_FRAME_SIZE": str(SIZE),
     }  # fmt: skip
     script = str(ROOT / "utils" / "measure_model_classes.py")
-    code = warm.run(["--json", str(out)], folder, env, folder / "log", script=script)
+    code = warm.run([str(out)], folder, env, folder / "log", script=script)
     assert code == 0, (folder / "log").read_text()[-5000:]
     runs: dict[str, Runs] = {}
     for run in json.loads(out.read_text()):
