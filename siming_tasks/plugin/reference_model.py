@@ -18,7 +18,7 @@ from siming_tasks.benchmark.parsing import format_answers
 from siming_tasks.benchmark.parsing.parsed_reply import ABSTAINED
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.tasks import TASKS
-from siming_tasks.models.baselines import HONEST, judge, pointer, stated_errors, unseen
+from siming_tasks.models.baselines import judge, pointer, stated_errors, unseen
 from siming_tasks.plugin.reply import ASKED
 from siming_tasks.plugin.run_context import current_run
 
@@ -40,8 +40,6 @@ class SimingReference(lmms):  # type: ignore[misc]
         self.kind, self.seed, self.media = kind, int(seed), str(media).lower() not in ("false", "0", "no")
         dataset = current_run().dataset
         self._judge = judge(self.kind, dataset, self.seed)
-        if self.kind == HONEST and not self.media:
-            unseen(self.kind, (), {})  # it refuses
         self._point = pointer(self.kind, dataset, self.seed)
         self.accelerator = Accelerator()
         self.device = self.accelerator.device

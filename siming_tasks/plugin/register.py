@@ -119,8 +119,8 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
     if added := planned.added:
         logger.warning("siming-tasks: %s is given %s (%s).", model, _listed(added), see("models"))
         given = bound.get("model_args") or ""
-        words = filter(None, [given, *(f"{name}={value}" for name, value in added.items())])
-        bound["model_args"] = {**given, **added} if isinstance(given, Mapping) else ",".join(words)
+        is_text = isinstance(given, str)
+        bound["model_args"] = ",".join(filter(None, [given, _listed(added)])) if is_text else {**given, **added}
     uncounted = host.swapped("datasets.config:HF_UPDATE_DOWNLOAD_COUNTS", import_module("datasets.config"), False)
     run = replace(planned.run, named=isinstance(model, str))
     with _one_message(command_line), running(run), host.replaced(host.shields()), uncounted:
@@ -155,7 +155,7 @@ def arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArgumen
 
 
 def _listed(arguments: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in arguments.items())
+    return ",".join(f"{key}={value}" for key, value in arguments.items())
 
 
 def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 from siming_tasks.benchmark.parsing import Parsed
@@ -24,7 +25,6 @@ from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.messages import media_facts, shown_view
 from siming_tasks.plugin.preflight import address_of, is_siming_task
 from siming_tasks.plugin.reply import NOT_KNOWN, Reply
-from siming_tasks.plugin.response_cache.ahead import decoded_ahead
 from siming_tasks.plugin.response_cache.attempt import Attempt, count_of, reply_of
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, lies_over_processes, one_reply_per_request
 from siming_tasks.plugin.response_cache.key import (
@@ -40,6 +40,9 @@ from siming_tasks.plugin.run_context import RunContext, current_run
 
 Ask = Callable[[Sequence[Any]], Sequence[Any]]
 """Function that returns one output for each of lmms-eval's requests, in their order."""
+
+AHEAD = 3
+"""Videos that are decoded before they are asked about, at most: a cache of frames has a limit."""
 
 
 @contextmanager
@@ -288,6 +291,34 @@ class _Asking:
         most = min(request.arguments.get("max_new_tokens") or 0, self.run.backend.most_tokens or sys.maxsize)
         reason = "length" if most and (written or 0) >= most else None
         return {"prompt_tokens": counts.get("input_tokens"), "completion_tokens": written, "finish_reason": reason}
+
+
+@contextmanager
+def decoded_ahead(run: RunContext, requests: Sequence[KeyedRequest]) -> Iterator[None]:
+    """While the block runs, the videos of requests are decoded in their order, in a thread of their own.
+
+    What cannot be decoded is met, and said, when its request is asked.
+    """
+    by_video = {str(request.doc["video_id"]): request for request in reversed(requests)}
+    first = [by_video[name] for name in dict.fromkeys(str(request.doc["video_id"]) for request in requests)]
+    ended = Event()
+
+    def decode() -> None:
+        for number, request in enumerate(first):
+            while number >= AHEAD and not first[number - AHEAD].asked.begun and not ended.wait(0.05):
+                pass
+            if ended.is_set():
+                return
+            with suppress(SimingError):
+                shown_view(run, request.doc, request.table)
+
+    thread = Thread(target=decode, name="siming-decodes", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def _log(text: str, *, warn: bool = False) -> None:
