@@ -1,4 +1,4 @@
-"""Printed values: their digits, and the mark of values that are not comparable.
+"""Printed values: their digits, numbers with their noun, and the mark of values that are not comparable.
 
 Whatever prints an estimate (tables, pages, figures, TeX, a terminal) writes its number by these functions.
 """
@@ -24,6 +24,17 @@ def fixed(value: float, digits: int = 3) -> str:
         digits += 1
         text = f"{value:.{digits}f}"
     return text if float(text) else text.removeprefix("-")
+
+
+def counted(number: float, noun: str) -> str:
+    """A number with its noun, in the singular for 1 and in the plural for all others.
+
+    Example:
+        >>> counted(1, "exam"), counted(1200, "SYNTHETIC exam"), counted(0, "reply"), counted(2.5, "point")
+        ('1 exam', '1,200 SYNTHETIC exams', '0 replies', '2.5 points')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:{'g' if isinstance(number, float) else ','}} {noun if number == 1 else plural}"
 
 
 def share_text(value: float) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.person_names import alike_pairs, is_aggregate, not_a_name
+from siming_tasks.common.printed_value import counted
 
 VIDEO_FIELDS = ("student", "site")
 """Optional columns that say something about the whole video: whom intervals must keep together."""
@@ -116,7 +117,8 @@ def joined(
     for judgment in judgments:
         steps.setdefault((spelling(judgment.video), judgment.step_id), []).append(judgment)
     everything = [judgment for rows in steps.values() for judgment in rows]
-    problems = [*_names(everything, who or Persons()), *_two_facts(everything, spelling)]
+    who = who or Persons()
+    problems = [*_names(everything, who), *_two_facts(everything, spelling, who)]
     withheld = all(judgment.points is None for judgment in everything)
     judged = {video for (video, _), rows in steps.items() for row in rows if row.rater}
     joint = []
@@ -189,7 +191,7 @@ def _names(judgments: Sequence[Judgment], who: Persons) -> Iterator[Problem]:
 
         def problem(code: str, name: str, what: str, fix: str, rows: Mapping[str, Sequence[Judgment]] = rows,
                     kind: str = kind) -> Problem:  # fmt: skip
-            first, more = rows[name][0], f" (and {len(rows[name]) - 1:,} more rows)" * (len(rows[name]) > 1)
+            first, more = rows[name][0], f" (and {counted(len(rows[name]) - 1, 'more row')})" * (len(rows[name]) > 1)
             return Problem(code, f"{name!r} {what}{more}.", fix, first.file, first.line, kind)
 
         for name in rows:
@@ -207,18 +209,18 @@ def _names(judgments: Sequence[Judgment], who: Persons) -> Iterator[Problem]:
             yield problem("name-differs", name, f"here and {known!r}{place} may be one {kind} or two", fix)
 
 
-def _two_facts(judgments: Sequence[Judgment], spelling: Callable[[str], str]) -> Iterator[Problem]:
-    """Two students or sites of one video."""
-    first: dict[tuple[str, str], tuple[str, Judgment]] = {}
+def _two_facts(judgments: Sequence[Judgment], spelling: Callable[[str], str], who: Persons) -> Iterator[Problem]:
+    """Two students or sites of one video; two spellings of one are findings of :func:`_names`."""
+    stated: dict[tuple[str, str], dict[str, Judgment]] = {}
     for row in judgments:
         for name, value in row.about.items():
-            known, there = first.setdefault((spelling(row.video), name), (value, row))
-            if known != value:
-                what = f"video {row.video!r}: {name} is {value!r} here and {known!r} on {there.place}."
-                yield Problem(
-                    "video-differs", what, "Write the same value in all rows of a video.", row.file, row.line, name
-                )
-                first[spelling(row.video), name] = (value, row)
+            values = stated.setdefault((spelling(row.video), name), {})
+            known = next(iter(values), value)
+            if value not in values and known != value and not any(alike_pairs((known, value), who.different)):
+                what = f"video {row.video!r}: {name} is {value!r} here and {known!r} on {values[known].place}."
+                fix = "Write the same value in all rows of a video."
+                yield Problem("video-differs", what, fix, row.file, row.line, name)
+            values.setdefault(value, row)
 
 
 def copied(rows: Sequence[LabelRow], raters: Sequence[str]) -> Iterator[Problem]:

@@ -174,6 +174,18 @@ def test_a_text_is_read_right_or_refused(tmp_path: Path, name: str) -> None:
     judge(found(csv(tmp_path / "labels.csv", content)), expected)
 
 
+@pytest.mark.parametrize(
+    ("other", "codes"), [("t 7", ["name-differs"]), ("T08", ["video-differs"]), ("T07", [])], ids=str
+)
+def test_two_names_in_one_video_are_one_finding(tmp_path: Path, other: str, codes: list[str]) -> None:
+    """Rows with the one name and the other in turn, and further videos with each."""
+    rows = [f"{video},cpr_01,r{number},1,{name}" for video, names in (("v1", ("T07", other) * 3), ("v2", ("T07",)))
+            for number, name in enumerate(names)]  # fmt: skip
+    table = csv(tmp_path / "labels.csv", "\n".join(["video_id,step_id,rater,points,student", *rows, ""]))
+    _, problems = read(table)
+    assert [problem.code for problem in problems] == codes
+
+
 def test_all_findings_of_all_tables_in_one_run(tmp_path: Path) -> None:
     one = csv(tmp_path / "a.csv", "video_id,rater,cpr_01,cpr_02,remark\nv1,a,9,two,x\nv1,,1,1,\n,a,1,1,\n")
     two = csv(tmp_path / "b.csv", TIMES.format("soon", 2).replace("cpr_01", "cpr_99") + "v1,cpr_03,b,5,x,y\n")
