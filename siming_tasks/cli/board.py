@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import plural, say, show_problems
+from siming_tasks.cli.terminal import say, show_problems
 from siming_tasks.common.errors import DataError, OptionsError, field_message
 from siming_tasks.common.input_kinds import kind_of
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import alike
 from siming_tasks.options import Options
 
@@ -63,7 +64,7 @@ def submit(
     show_problems(taken.run.problems, most=_SHOWN)
     about = taken.received.submission
     answers = sum(map(len, taken.run.records.values()))
-    say(f"{archive}: ready. {about.model.name}, {answers:,} predictions on {about.dataset.name}.")
+    say(f"{archive}: ready. {about.model.name}, {counted(answers, 'prediction')} on {about.dataset.name}.")
     return 0
 
 
@@ -134,5 +135,5 @@ def build(folder: Path, options: Options, labels: Path | None, out: Path, new_le
     taken = Counter(entry.sender for entry in entries)
     counts = ", ".join(f"{sender} {taken[sender]} of {number}" for sender, number in sorted(sent.items()) if sender)
     say(f"Submissions accepted: {counts or 'none'}.")
-    say(f"{out / 'index.html'}: {plural(len(entries), 'submission')}.")
+    say(f"{out / 'index.html'}: {counted(len(entries), 'submission')}.")
     return 1 if refused else 0

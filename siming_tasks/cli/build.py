@@ -11,6 +11,7 @@ import click
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, show_markdown, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.common.printed_value import counted
 
 if TYPE_CHECKING:
     from siming_tasks.tools.builder.build_plan import BuildPlan
@@ -48,7 +49,7 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
         raise OptionsError(f"--raters {raters}: give names, such as a,b.")
     made = write_template(out, steps, videos, raters.replace("，", ",").split(","), skill)
     sheets = ", ".join(made.raters)
-    say(f"{out}: {len(made.videos)} videos, {len(made.steps)} steps, sheets {sheets} and spans.")
+    say(f"{out}: {counted(len(made.videos), 'video')}, {counted(len(made.steps), 'step')}, sheets {sheets} and spans.")
     words = ["--rubric", str(rubric or "rubric.yaml"), "--labels", str(out), "--videos", str(videos)]
     say(f"Next: siming data build exams {shlex.join(words)}")
 
@@ -124,8 +125,8 @@ def build(
         raise
     show_problems(built.warnings)
     dataset = built.dataset
-    steps = sum(len(video.applicable) for video in dataset.videos)
-    say(f"{dataset.root}: {len(dataset.videos)} videos, {steps} judged steps, digest {dataset.digest[:12]}")
+    steps = counted(sum(len(video.applicable) for video in dataset.videos), "judged step")
+    say(f"{dataset.root}: {counted(len(dataset.videos), 'video')}, {steps}, digest {dataset.digest[:12]}")
     say(f"{built.names_file}: original names and ids. Keep it private.")
     say(f"Next: {shlex.join(['siming', 'data', 'check', str(dataset.root)])}")
 

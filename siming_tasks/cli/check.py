@@ -17,11 +17,11 @@ from siming_tasks.cli.terminal import (
     count_problems,
     fold_problems,
     origin,
-    plural,
     print_json,
     say,
     title,
 )
+from siming_tasks.common.printed_value import counted
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
@@ -79,13 +79,14 @@ def _summary_sentences(path: Path, facts: Mapping[str, Any]) -> Iterator[str]:
     from siming_tasks.common.sanitize import one_line
 
     if "points" in facts:
-        yield f"{path}: {facts['steps']} steps, {facts['points']:g} points."
+        yield f"{path}: {counted(facts['steps'], 'step')}, {counted(facts['points'], 'point')}."
     if "videos" not in facts:
         return
-    seen = "headers and timestamps" if facts["quick"] else f"{facts['frames']:,} pictures decoded"
+    seen = "headers and timestamps" if facts["quick"] else f"{counted(facts['frames'], 'picture')} decoded"
     yield (
-        f"{path}:{' SYNTHETIC' * facts['synthetic']} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
-        f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
+        f"{path}:{' SYNTHETIC' * facts['synthetic']} {counted(facts['videos'], 'video')}, "
+        f"{facts['seconds'] / 60:.1f} min, {counted(facts['steps'], 'judged step')}, "
+        f"labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
     )
     if not facts["spans"]:
         yield "No step has a span (start and end), so there are no clips: use --tasks siming_full."
@@ -104,7 +105,7 @@ def _restate(report: CheckReport) -> CheckReport:
 
     root, others = report.root, [error for error in report.errors if error.code not in DIGEST_CODES]
     if others:
-        say(f"{root}: the digest was not recomputed: fix {plural(len(others), 'other error')} first.", error=True)
+        say(f"{root}: the digest was not recomputed: fix {counted(len(others), 'other error')} first.", error=True)
         return report
     before, now = restate(root)
     text = (

@@ -10,6 +10,7 @@ import click
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say, show_markdown, show_problems
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.printed_value import counted
 from siming_tasks.options import Options
 
 
@@ -49,8 +50,9 @@ def fetch(
     dataset, warnings = make(name, out, **how, keep_audio=keep_audio, jobs=jobs)
     show_problems(warnings)
     labels = [step.consensus for video in dataset.videos for step in video.applicable]
-    what = f"{len(dataset.videos)} recordings, {len(labels):,} steps, {labels.count(0):,} of them wrong"
-    say(f"{dataset.root}: {what}, digest {dataset.digest[:12]}, license {dataset.meta['license']}")
+    what = f"{counted(len(dataset.videos), 'recording')}, {counted(len(labels), 'step')}"
+    what += f", {labels.count(0):,} of them wrong, digest {dataset.digest[:12]}"
+    say(f"{dataset.root}: {what}, license {dataset.meta['license']}")
     if (dataset.root / "media").is_dir():
         say(f"Next: {shlex.join(['siming', 'data', 'check', str(dataset.root)])}")
     else:
@@ -68,7 +70,7 @@ def split(dir: str, options: Options, out: Path, key: Path) -> None:
 
     public = withhold(cli.dataset_folder(options, dir=dir), out, key)
     say(
-        f"{public.root}: {len(public.videos)} videos without labels, digest "
+        f"{public.root}: {counted(len(public.videos), 'video')} without labels, digest "
         f"{public.digest[:12]}. This folder is public."
     )
     say(f"{key}: the labels. Keep it private. To score: `siming score RUN --data {public.root} --labels {key}`.")

@@ -11,6 +11,7 @@ import click
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, show_markdown
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.printed_value import counted
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
@@ -91,18 +92,19 @@ def plan(
             raise OptionsError("--videos plans without a data set; give only one of --videos and --data.")
         rubric, duration = default_rubric(), duration or _DURATION
         exams = identical_exams(rubric, videos, duration)
-        say(f"{len(exams)} videos of {duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
+        say(f"{counted(len(exams), 'video')} of {duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
     else:
         if duration is not None:
             raise OptionsError("--duration goes with --videos; give both or neither.")
         dataset = cli.open_dataset(options, media=True)
         rubric, exams = dataset.rubric, [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
-        say(f"{dataset.name}: {len(exams)} videos, {sum(exam.timeline.duration for exam in exams) / 60:.1f} min;")
+        minutes = sum(exam.timeline.duration for exam in exams) / 60
+        say(f"{dataset.name}: {counted(len(exams), 'video')}, {minutes:.1f} min;")
         say(consent_in_words(dataset))
     matched = policy.density_of("clip") == "matched"
     clips = "clips at the same rate" if matched else f"{policy.clip_frames} per clip"
     size = f"longest side {policy.frame_size} pixels"
-    say(f"{policy.frames} frames per video, {clips}, {size}. Tokens and cost are upper bounds.")
+    say(f"{counted(policy.frames, 'frame')} per video, {clips}, {size}. Tokens and cost are upper bounds.")
     if policy.sampler != "uniform":
         say(
             f"Frames by {policy.sampler}: the same number; which frames, and so the rate "
@@ -140,7 +142,7 @@ def _ask_canary(model: str | None, model_args: str, force_simple: bool) -> int:
     found = ask(model, model_args, force_simple=force_simple)
     for sentence in found.refused:
         say(f"not asked: {sentence}")
-    say(f"{model} got {found.requests} requests of {found.task}, each with {', '.join(_SHOWN[found.task])}.")
+    say(f"{model} got {counted(found.requests, 'request')} of {found.task}, each with {', '.join(_SHOWN[found.task])}.")
     for verdict in found.verdicts:
         right = sum(got == wanted for got, wanted in zip(verdict.got, verdict.wanted, strict=True))
         guessed = f"chance of {DRAWS} by guessing: 1 in {1 / verdict.by_guessing:,.0f}"
@@ -206,8 +208,8 @@ def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: i
     show_markdown(Table(head, rows))
     say(
         "\ncontext: the longest request = images + 16 tokens per time stamp + prompt (its bytes) + a reply of "
-        f"{reply:,}\n\nframe store: {run_plan.stored:,} frames, {run_plan.disk / 1e9:.1f} GB; one pass over all "
-        f"videos: {run_plan.decode_seconds / 60:.0f} min on two cores"
+        f"{reply:,}\n\nframe store: {counted(run_plan.stored, 'frame')}, {run_plan.disk / 1e9:.1f} GB; one pass over "
+        f"all videos: {run_plan.decode_seconds / 60:.0f} min on two cores"
     )
     controls = [name for name in STANDARD_TASKS if name not in BENCHMARK_TASKS]
     for names, words in ((BENCHMARK_TASKS, "the four settings"), (controls, ", ".join(controls))):
@@ -247,7 +249,7 @@ def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, se
         if reasons:
             fewer = service.fitting(weight)
             fits = fewer > 0 and not service.refuses(_request_weight(fewer, exams, policy))
-            say(f"{'':19}would fit: {f'{fewer} frames' if fits else 'smaller images (--frame-size)'}")
+            say(f"{'':19}would fit: {counted(fewer, 'frame') if fits else 'smaller images (--frame-size)'}")
 
 
 def _request_weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:

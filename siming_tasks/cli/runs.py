@@ -14,6 +14,7 @@ from siming_tasks.benchmark.tasks import setting_named
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.printed_value import counted
 from siming_tasks.options import Options, shard_of
 
 
@@ -39,7 +40,7 @@ def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
     ]
     if policy.mode_for().images:
         ahead = estimate(tasks, options.cache_dir, jobs)
-        print(f"{len(tasks)} videos, {ahead.videos} to decode: {ahead.frames:,} frames,", end=" ")
+        print(f"{counted(len(tasks), 'video')}, {ahead.videos} to decode: {counted(ahead.frames, 'frame')},", end=" ")
         say(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {options.cache_dir}")
         if ahead.bytes * parts > options.cache_gb * 1e9:
             shards = f"for {parts} shards, " if parts > 1 else ""
@@ -57,7 +58,8 @@ def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
             bar.update()
     for error in errors:
         say(error)
-    print(f"{len(tasks)} videos prepared" + (f", {len(errors)} problems (above)." if errors else ", no problems."))
+    found = f"{counted(len(errors), 'problem')} (above)" if errors else "no problems"
+    print(f"{counted(len(tasks), 'video')} prepared, {found}.")
     return 1 if errors else 0
 
 
@@ -121,7 +123,7 @@ def requests(
             return bars.enter_context(tqdm(docs, unit="request", smoothing=0.1))
 
         parts = write_job(asked, model, out, files=files, most_bytes=batch_mb * 1_000_000, watched=watched)
-    say(f"{', '.join(map(str, parts))}: {len(asked.documents):,} requests on {marked_name(asked.dataset)}.")
+    say(f"{', '.join(map(str, parts))}: {counted(len(asked.documents), 'request')} on {marked_name(asked.dataset)}.")
     say(f"Then: siming run import RESULTS... REPLIES.jsonl --requests {shlex.quote(str(asked_file(out)))}")
 
 
@@ -144,14 +146,14 @@ def import_replies(files: tuple[Path, ...], out: Path, requests: Path) -> int:
 
     found = import_results(files, requests, out)
     for name, count in found.asked.items():
-        say(f"{name}: {found.answered.get(name, 0):,} of {count:,} requests answered")
+        say(f"{name}: {found.answered.get(name, 0):,} of {counted(count, 'request')} answered")
     if found.failed:
         first = [f"{request} ({why[:100]})" for request, why in list(found.failed.items())[:4]]
         say(f"{len(found.failed):,} failed: {', '.join(first)}{', ...' * (len(found.failed) > 4)}")
     for name, ids in found.lacking.items():
-        say(f"{name}: {len(ids):,} requests without a result: {', '.join(ids[:4])}{', ...' * (len(ids) > 4)}")
+        say(f"{name}: {counted(len(ids), 'request')} without a result: {', '.join(ids[:4])}{', ...' * (len(ids) > 4)}")
     for name, count in found.served.items():
-        say(f"{count:,} replies are from the model {name}, which was not the one requested.")
+        say(f"{counted(count, 'reply')} came from the model {name}, which was not the one requested.")
     say(f"Replies are in {out}. Score them: siming score {shlex.quote(str(out))} --data DIR")
     if found.failed or found.lacking:
         say(
@@ -183,9 +185,9 @@ def baseline(options: Options, labels: Path | None, backbone: str, out: Path) ->
     )
     for why in found.unreadable:
         say(f"Left out of training and prediction: {why}")
-    how = f"{found.folds} folds over {found.clusters} clusters ({found.unit})"
+    how = f"{counted(found.folds, 'fold')} over {counted(found.clusters, 'cluster')} ({found.unit})"
     say(f"{out}: {marked_name(dataset)}, supervised, cross-fitted: {how}.")
     if found.unlearned:
-        say(f"{found.unlearned} clips had no training label in the other folds; their answers are missing.")
+        say(f"{counted(found.unlearned, 'clip')} had no training label in the other folds and so got no answer.")
     say(f"Next: siming score {out} --data {dataset.root}")
     return 1 if found.unreadable else 0

@@ -9,6 +9,7 @@ import click
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import answer, origin, title
 from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import literal
 from siming_tasks.options import Options
 
@@ -92,6 +93,6 @@ def power(
         error = stated_rates(metric, prevalence, agreement, effect or 0.0)
         made = f"SYNTHETIC: two simulated judges, {prevalence:.1%} of the steps wrong, agreement {agreement:g}"
     rows = plan(error, videos, effect, comparisons=comparisons)
-    printed = f"{made}, {comparisons} test{'s' * (comparisons != 1)}."
+    printed = f"{made}, {counted(comparisons, 'test')}."
     found = {"synthetic": not pilot, "made": made, "rows": rows.to_json()}
     answer(as_json, found, printed, row_section(rows, reference=options.rater))

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.errors import Problem
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import literal, one_line, visible
 
 if TYPE_CHECKING:
@@ -111,11 +112,6 @@ def title(dataset: Dataset) -> str:
     return f"{literal(dataset.name)} {literal(dataset.version)}{part}{', SYNTHETIC data' if dataset.synthetic else ''}"
 
 
-def plural(count: int, what: str) -> str:
-    """``1 error``, ``2 errors``."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
-
-
 def fold_problems(problems: Iterable[Problem], most: int | None = FOLDED, way_out: str = "") -> Iterator[str]:
     """A line for each finding, grouped by kind, in order of first appearance.
 
@@ -144,7 +140,7 @@ def count_problems(problems: Iterable[Problem]) -> str:
     """``2 errors, 1 warning``; notes are mentioned if there are any."""
     severities: list[str] = [problem.severity for problem in problems]
     return ", ".join(
-        plural(severities.count(name), name) for name in _SEVERITIES if name != "note" or name in severities
+        counted(severities.count(name), name) for name in _SEVERITIES if name != "note" or name in severities
     )
 
 

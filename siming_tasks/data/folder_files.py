@@ -12,6 +12,7 @@ import yaml
 
 from siming_tasks.benchmark.rubrics import DEFAULT_ID, load_rubric
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import content_digest
 
@@ -74,18 +75,18 @@ def _card(dataset: Dataset, info: Mapping[str, Any]) -> str:
     whose = "physicians' scores" if clinical else "the annotators' scores"
     whose = f"the scores of {dataset.machine_raters}, no person" if dataset.machine_raters else whose
     seconds = [video.duration for video in videos]
-    sites = len({video.site for video in videos if video.site}) or "unstated number of"
+    sites = {video.site for video in videos if video.site}
     skipped = sum(len(video.steps) for video in videos) - len(judged)
     sources = info.get("label_sources") or {}
     origins = ", ".join(f"{how}: {count}" for how, count in (sources.get("consensus") or {}).items())
     origins = origins or (sources.get("rule") or "origin not stated" if missed else "withheld")
     facts = [
-        f"{len(videos)} videos, {sum(seconds) / 3600:.2f} h in all, {min(seconds):.1f} to {max(seconds):.1f} s each; "
-        f"{sites} site(s).",
-        f"Rubric `{rubric.rubric_id}` version {rubric.version}: {len(rubric.steps)} steps in {len(rubric.skills)} "
-        f"skill(s), {rubric.max_score:g} points.",
-        f"{len(judged)} judged steps; {sum(step.span is not None for step in judged)} have a time span; {skipped} are "
-        "marked as not applicable.",
+        f"{counted(len(videos), 'video')}, {sum(seconds) / 3600:.2f} h in all, {min(seconds):.1f} to "
+        f"{max(seconds):.1f} s each; {counted(len(sites), 'site') if sites else 'sites not stated'}.",
+        f"Rubric `{rubric.rubric_id}` version {rubric.version}: {counted(len(rubric.steps), 'step')} in "
+        f"{counted(len(rubric.skills), 'skill')}, {counted(rubric.max_score, 'point')}.",
+        f"{counted(len(judged), 'judged step')}: {sum(step.span is not None for step in judged)} with a time span, "
+        f"{skipped} not applicable.",
         f"Raters: {', '.join(sources.get('raters', ())) or 'none named'}. Reference: `consensus` ({origins}).",
         reference,
         *(dataset.sound_facts.sentences if "sound" in info else ()),

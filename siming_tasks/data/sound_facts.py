@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from siming_tasks.benchmark.exams import Rater, Video, human_raters
 from siming_tasks.benchmark.rubrics import Rubric
+from siming_tasks.common.printed_value import counted
 
 
 class SoundFacts(NamedTuple):
@@ -37,8 +38,8 @@ def sound_facts_of(
     if kept:
         lines.append("Sound is kept: voices identify people, and what is said can name them.")
     if transcripts:
-        count = f"{transcripts} of {len(videos)}"
-        lines.append(f"{count} videos have a transcript, which can name people, too.")
+        of = f"{transcripts} of {counted(len(videos), 'video')}"
+        lines.append(f"There is a transcript of {of}; it can name people, too.")
     if not steps:
         return SoundFacts(steps, heard, tuple(lines))
     lines.append(f"{len(steps)} of the {len(rubric.steps)} steps need sound ({', '.join(steps)}).")

@@ -108,7 +108,7 @@ def test_allowed_differences_repeats_and_one_run_alone(data, runs, capsys):
 
 
 def test_a_run_that_was_asked_a_part_of_the_questions_is_compared_and_diagnosed_with_that_warning(data, runs, capsys):
-    said = "full_score: only 4 of 12 questions were asked; the run is not ranked with runs that were asked all."
+    said = "full_score: only 4 of 12 questions asked; the run is not ranked with runs that were asked all."
     part, other = runs("part", 0.2, videos=4), runs("other", 0.8, videos=4)
     code, out, _ = run(capsys, "compare", part, other, "--data", str(data), "--partial")
     assert code == 0 and f"part: {said}" in out and f"other: {said}" in out

@@ -48,7 +48,7 @@ def test_thirteen_steps_of_the_embedded_rubric_need_sound() -> None:
     kept = sentences(default_rubric(), True, 2)
     assert kept[:2] == [
         "Sound is kept: voices identify people, and what is said can name them.",
-        "2 of 3 videos have a transcript, which can name people, too.",
+        "There is a transcript of 2 of 3 videos; it can name people, too.",
     ]
     assert "Models that do not hear cannot judge them" in " ".join(kept)
     assert sentences(Rubric.model_validate(RUBRIC), False) == []
@@ -71,7 +71,7 @@ def test_sound_is_no_finding_where_it_is_meant(
     ("heard_until", "code", "words"),
     [
         (0, "sound-silent", "has a silent sound track"),
-        (3, "sound-gaps", "1 steps that need sound are without any (late), as 2.9 of its 6.0 s, the first from 3.1"),
+        (3, "sound-gaps", "no sound at 1 step to be heard (late), as 2.9 of its 6.0 s, the first from 3.1"),
         (6, "", ""),
     ],
 )  # fmt: skip
@@ -91,7 +91,7 @@ def test_the_check_reads_transcripts(folder: Path, edit: Any) -> None:
     said = [{"start": 0.5, "end": 1, "text": "All safe."}, {"start": 7, "end": 8, "text": "Out."}]
     edit(lambda rows: [rows[0].update(transcript=said), rows[1].update(transcript=[{"start": 0}])])
     found = {problem.code: str(problem) for problem in check_dataset(folder, quick=True).problems}
-    assert "1 lines of the transcript are not within the video, the first from 7 s" in found["transcript-outside"]
+    assert "1 transcript line outside the video, the first from 7 s" in found["transcript-outside"]
     assert "transcript[0.end]" in found["transcript-form"]
 
 
@@ -106,7 +106,7 @@ def test_a_build_says_who_cannot_judge_which_steps(tmp_path: Path, capsys: pytes
         "rubric": tmp_path / "rubric.yaml", "labels": tmp_path / "labels.csv", "videos": tmp_path / "videos",
         "options": BuildOptions(keep_audio=True, rater_facts=facts),
     }  # fmt: skip
-    with pytest.raises(DataError, match=r"1 of 2 videos have no sound \('IMG_2'\), which `sound: true` would say"):
+    with pytest.raises(DataError, match=r"there is no sound in 1 of 2 videos \('IMG_2'\)"):
         build_dataset(tmp_path / "exams", **how)
     write_video(tmp_path / "videos" / "IMG_2.mp4", seed=2, audio=True)
     built = build_dataset(tmp_path / "exams", **how)

@@ -95,7 +95,7 @@ def test_each_request_has_its_own_schema_and_the_reply_is_read(
     if model == "async_openai":  # on to the results and the report; each answer was the first that is allowed
         score = ["score", str(run.folder), "--data", str(short_demo), "--partial"]
         assert main(score) == 0
-        assert "full_score: 2 of 2 replies give every step the same answer" in capsys.readouterr().out
+        assert "full_score: one answer for every step in 2 of 2 replies" in capsys.readouterr().out
         assert main(["report", *score[1:], "--out", str(tmp_path / "pages")]) == 0
     if model == "openai":  # kept replies belong to the schema: a plain run asks anew, the same run again does not
         plain = command("plain")

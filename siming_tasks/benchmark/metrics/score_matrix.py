@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from siming_tasks.benchmark.types import UNITS, Answer, Unit
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.printed_value import counted
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -104,17 +105,16 @@ class ScoreMatrix(ShortRepr):
             if twice := [name for name, count in Counter(names).items() if count > 1]:
                 raise DataError(f"ScoreMatrix: {kind} {twice[0]!r} appears twice. Keep one row for each {kind}.")
         if len(self.skills) != len(self.step_ids):
-            raise DataError(
-                f"ScoreMatrix: {len(self.skills)} skills for {len(self.step_ids)} steps; give one for each step."
-            )
+            many = f"{counted(len(self.skills), 'skill')} for {counted(len(self.step_ids), 'step')}"
+            raise DataError(f"ScoreMatrix: {many}; give one for each step.")
         if unknown := [name for name in (self.unit, *self.fixed) if name not in UNITS]:
             raise DataError(f"ScoreMatrix: no unit {unknown[0]!r}; it must be one of {', '.join(UNITS)}.")
         if len(self.clusters) != len(self.video_ids):
-            many = f"{len(self.clusters)} clusters for {len(self.video_ids)} videos"
+            many = f"{counted(len(self.clusters), 'cluster')} for {counted(len(self.video_ids), 'video')}"
             raise DataError(f"ScoreMatrix: {many}; give the name of one for each video.")
         for name, values in {"sites": self.sites, **self.columns}.items():
             if len(values) not in (0, len(self.video_ids)):
-                many = f"{len(values)} {name} for {len(self.video_ids)} videos"
+                many = f"{len(values)} {name} for {counted(len(self.video_ids), 'video')}"
                 raise DataError(f"ScoreMatrix: {many}; give all or none.")
         v, s = len(self.video_ids), len(self.step_ids)
         shapes = {"max_score": (s,), **dict.fromkeys(_ARRAYS, (v, s)), "spans": (v, s, 2), "durations": (v,)}

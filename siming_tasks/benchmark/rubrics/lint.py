@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from siming_tasks.benchmark.rubrics.load import line_of
 from siming_tasks.benchmark.rubrics.rubric import Place, Rubric, RubricStep, allowed_points
 from siming_tasks.common.errors import Problem
+from siming_tasks.common.printed_value import counted
 
 Found = Iterator[tuple[Place, str, str, str]]
 """Findings: place, code, problem, way out."""
@@ -44,7 +45,7 @@ def _findings(rubric: Rubric) -> Found:
             left = reachable(step)
             if step.errors and (missing := [f"{level:g}" for level in allowed_points(step) if level not in left]):
                 what = f"step {step.id!r}: no combination of its errors leaves {', '.join(missing[:6])} of "
-                what += f"{step.max_score:g} points."
+                what += f"{counted(step.max_score, 'point')}."
                 fix = "Add an error for what costs that much, or correct a deduction."
                 yield (*place, "errors"), "points-unreachable", what, fix
 

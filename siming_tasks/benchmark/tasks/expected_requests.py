@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.tasks.registry import TaskSpec
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.printed_value import counted
 
 Span = tuple[float, float] | None  # part of a video that shows a step, (start, end) in seconds; None: no part is marked
 
@@ -64,5 +65,5 @@ def check_shards(videos: Sequence[Video], settings: Iterable[TaskSpec], number: 
     """
     for setting in settings:
         if number > (size := len(expected_requests(setting, videos))):
-            reason = f"{number} shards of the {size:,} requests of {setting.task_name}: some would be empty"
+            reason = f"{number} shards of the {counted(size, 'request')} of {setting.task_name}: some would be empty"
             raise OptionsError(f"{reason}. Ask for fewer, or divide the tasks of clips apart (--tasks siming_clip).")

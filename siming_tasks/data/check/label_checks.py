@@ -15,6 +15,7 @@ from siming_tasks.benchmark.rubrics.rubric import HALF_POINTS_HINT, is_on_increm
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.person_names import alike_pairs, is_aggregate, not_a_name
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data.dataset import SPAN_TOLERANCE, Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import StepRow, VideoRow
@@ -160,7 +161,7 @@ def _transcript(dataset: Dataset, video: Video) -> Iterator[Problem]:
         yield Problem("transcript-form", str(error).partition(": ")[2], "", _FILE, line, "transcript")
         return
     if wrong := [line for line in said if not 0 <= line.start <= line.end or line.start >= video.duration]:
-        what = f"{len(wrong)} lines of the transcript are not within the video, the first from {wrong[0].start:g} s."
+        what = f"{counted(len(wrong), 'transcript line')} outside the video, the first from {wrong[0].start:g} s."
         yield _problem(dataset, video, "transcript-outside", what, "Correct their times.", "transcript", "error")
 
 
@@ -217,7 +218,7 @@ def _points(dataset: Dataset) -> Iterator[Problem]:
         # An instrument sees some of the steps, and nobody misses the others.
         if lacking and rater in (CONSENSUS, *people) and not (rater == CONSENSUS and dataset.withheld):
             code = "consensus-missing" if rater == CONSENSUS else "rater-missing"
-            what = f"{rater} has no points for {len(lacking)} of {len(steps)} steps ({_shown(lacking)})."
+            what = f"{rater} has no points for {len(lacking)} of {counted(len(steps), 'step')} ({_shown(lacking)})."
             yield _problem(dataset, None, code, what, "Add them, unless they are withheld on purpose.", rater)
         points = [
             (place, step.step_id, value) for place, step in steps if (value := step.scores.get(rater)) is not None
@@ -235,7 +236,7 @@ def _points(dataset: Dataset) -> Iterator[Problem]:
                 yield _problem(dataset, None, "score-off-increment", what, fix, rater, "error")
     found = Counter(name for video in dataset.videos for step in video.steps for name in step.findings)
     for rater in sorted(found.keys() - set(dataset.raters)) if dataset.raters else ():
-        what = f"findings of {rater[:64]!r} in {found[rater]} steps, who gave no points; they are never used."
+        what = f"findings of {rater[:64]!r} in {counted(found[rater], 'step')}, who gave no points; never used."
         fix = f"Correct the name (there are {', '.join(dataset.raters)}), or add the points."
         yield _problem(dataset, None, "finding-rater", what, fix, "findings")
 

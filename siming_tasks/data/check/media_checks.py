@@ -13,6 +13,7 @@ import numpy as np
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import MediaError, Problem
 from siming_tasks.common.files import sha256_file
+from siming_tasks.common.printed_value import counted
 from siming_tasks.media.container import is_known, open_video, tags_of
 from siming_tasks.media.picture import WIDE_GAMUTS, Tags, to_rgb
 from siming_tasks.media.plain_copy import has_user_data
@@ -169,7 +170,7 @@ def _silence(about: _About, path: Path, zero: Fraction, heard: Collection[str]) 
     lost = [name for name, (start, end) in spans.items()
             if sum(max(0.0, min(end, b) - max(start, a)) for a, b in silences) > 0.9 * (end - start)]  # fmt: skip
     if lost:
-        what = f"{len(lost)} steps that need sound are without any ({', '.join(lost[:3])}), "
+        what = f"no sound at {counted(len(lost), 'step')} to be heard ({', '.join(lost[:3])}), "
         what += f"as {silent:.1f} of its {whole:.1f} s, the first from {silences[0][0]:.1f} s on."
         yield about.warning("sound-gaps", what, "Check that the recording is complete; these steps cannot be heard.")
 
@@ -204,7 +205,7 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
     if damaged or lost > 0 or broken:
         first_lost = float(known[min(frames, len(known) - 1)]) if len(known) else 0.0  # a file may have no key frame
         at = first_lost if first_bad is None else first_bad
-        what = f"{max(lost, 0)} pictures cannot be decoded and {damaged} are damaged, the first at {at:.2f} s."
+        what = f"{counted(max(lost, 0), 'picture')} undecodable and {damaged} damaged, the first at {at:.2f} s."
         problems.append(about.problem("media-damaged", what, "Export it again from the source."))
     elif frames and brightest - darkest < 8:
         what = "shows the same blank picture from beginning to end."

@@ -17,6 +17,7 @@ from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import Problem, RubricError
 from siming_tasks.common.files import yaml_lines
 from siming_tasks.common.input_kinds import path_of
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
@@ -192,5 +193,6 @@ def _strays(root: Path, named: Collection[str] | None) -> Iterator[Problem]:
             fix = "Keep it outside the folder."
             yield Problem("private-inside", "looks like a private table of names or labels.", fix, relative)
     if spare:  # originals that were left behind, say, with all that they tell
-        what = f"{len(spare)} files in media/ belong to no video ({', '.join(spare[:3])}{', ...' * (len(spare) > 3)})."
+        names = ", ".join(spare[:3]) + ", ..." * (len(spare) > 3)
+        what = f"media/ has {counted(len(spare), 'file')} that no video uses ({names})."
         yield Problem("media-spare", what, "Remove them, or add their rows.", "media", severity="warning")

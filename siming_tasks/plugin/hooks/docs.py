@@ -13,6 +13,7 @@ from siming_tasks.benchmark.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.benchmark.tasks.prompting import PromptOptions
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data import Dataset
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.media import ABLATION_RULES, backends, has_sound
@@ -56,8 +57,8 @@ def _refuse_lacking(need: str, dataset: Dataset, setting: TaskSpec) -> None:
     if lacking:
         names = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
         raise DataError(
-            f"{dataset.root}: {setting.task_name} gives {'the sound' if need == 'sound' else 'a transcript'}, and "
-            f"{len(lacking)} of {len(dataset.videos)} videos have none ({names}). {fix}"
+            f"{dataset.root}: {setting.task_name} gives {'the sound' if need == 'sound' else 'a transcript'}, "
+            f"missing in {len(lacking)} of {counted(len(dataset.videos), 'video')} ({names}). {fix}"
         )
 
 
@@ -90,7 +91,7 @@ def documents(setting: TaskSpec, run: RunContext) -> list[dict[str, str]]:
             raise OptionsError("A shard consists of whole exams: set SIMING_ASK=all, or unset SIMING_SHARD.")
         count, questions = len(questions), questions[shard_slice(shard_of(share), len(questions))]
         if not questions:
-            raise OptionsError(f"SIMING_SHARD={share} of the {count} requests of {setting.task_name} is empty.")
+            raise OptionsError(f"SIMING_SHARD={share} of {counted(count, 'request')} of {setting.task_name} is empty.")
     for question in questions:
         name, part = record_id(setting.name, question.video_id, question.step_id), question.part
         row = {

@@ -16,6 +16,7 @@ from siming_tasks.benchmark.record import REQUEST_FAILED, add_usage, is_asked_ag
 from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.public_facts import public_arguments
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data import gate
@@ -163,8 +164,8 @@ class _Asking:
             self._take_kept()
             missing = [request for key, request in self.requests.items() if key not in self.answers]
             if self.run.options.dry_run == "yes":
-                kept = f"{len(self.kept)} replies are kept"
-                _log(f"dry run: {kept}; this command would ask for {len(missing)}.", warn=True)
+                kept = counted(len(self.kept), "reply")
+                _log(f"dry run: {kept} kept; this command would ask for {len(missing)}.", warn=True)
                 raise SystemExit(0)
             try:
                 if not missing or self.store is None or self.store.open():
@@ -223,8 +224,8 @@ class _Asking:
         since = f" (the oldest since {time.strftime('%Y-%m-%d %H:%M', oldest)})" if kept else ""
         _log(f"keeping replies in {self.store.folder}; {len(kept)} of {len(self.requests)} are there{since}.")
         if self.store.unreadable:
-            lines = f"{self.store.unreadable} lines or files there cannot be read and are ignored"
-            _log(f"{lines}; their requests are sent again.", warn=True)
+            lines = f"unreadable lines or files there: {self.store.unreadable}"
+            _log(f"{lines}; they are ignored, and their requests are sent again.", warn=True)
         address = address_of(self.model)
         if others := {reply.address for reply in kept.values()} - {address}:
             _log(f"some came from {', '.join(sorted(others))}, but this run uses {address}.", warn=True)

@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.benchmark.parsing.parsed_reply import BUDGET_MARKER
 from siming_tasks.common.errors import SimingError
+from siming_tasks.common.printed_value import counted
 from siming_tasks.media import Backend
 from siming_tasks.plugin import host
 from siming_tasks.plugin.reply import ASKED
@@ -316,8 +317,8 @@ def one_reply_per_request(
             replies = [f"{FAILED}{len(replies)} replies to one request"]
         if len(replies) != len(batch):
             raise SimingError(
-                f"{type(model).__name__} returned {len(replies):,} replies to {len(batch):,} requests; they cannot "
-                "be matched, so none is scored. Try --batch_size 1."
+                f"{type(model).__name__} returned {counted(len(replies), 'reply')} to "
+                f"{counted(len(batch), 'request')}; they cannot be matched, so none is scored. Try --batch_size 1."
             )
         outputs += [
             f"{FAILED}no reply" if reply is None

@@ -27,6 +27,7 @@ from siming_tasks.benchmark.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests
 from siming_tasks.common.errors import DataError, Problem, field_message
 from siming_tasks.common.files import atomic_path, read_bytes, utf8_text
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.public_facts import public_media, public_run
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
@@ -215,7 +216,7 @@ def predictions_of(received: Received, dataset: Dataset) -> Run:
     asked = sum(_count_requests(dataset).values())
     lines = received.predictions.split(b"\n")
     if len(lines) > 2 * asked + 100:
-        what = f"{len(lines):,} lines; {dataset.name} asks {asked:,} questions, one line each."
+        what = f"{counted(len(lines), 'line')}; {dataset.name} asks {counted(asked, 'question')}, one line each."
         raise DataError(f"{received.path}: predictions.jsonl: {what} {FIX}")
     for number, line in enumerate(lines, 1):
         if fault := _line_fault(line, len(dataset.rubric.steps)):

@@ -18,6 +18,7 @@ from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write, read_yaml, sha256_json
 from siming_tasks.common.output_folder import check_place, make_once
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import cell
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.consent import ANY
@@ -131,16 +132,16 @@ def overview(plan: BuildPlan) -> tuple[list[str], list[list[str]], list[str]]:
         counts += [sum(not row.applicable for row in rows), len(timed), len(plan.ids) - len(rows)]
         lines.append([step.id, *map(str, counts)])
     of_videos = {row.video: row.about for row in plan.rows}
-    notes = [f"{len(plan.ids)} videos, {len(plan.rows)} scored steps, {len(plan.raters)} raters, "
-             f"{len(plan.students)} students."]  # fmt: skip
+    sizes = {"video": plan.ids, "scored step": plan.rows, "rater": plan.raters, "student": plan.students}
+    notes = [", ".join(counted(len(each), noun) for noun, each in sizes.items()) + "."]
     notes += [f"The consensus is {plan.reference!r}, who is not a physician here."] if plan.reference else []
     for kind in VIDEO_FIELDS:
         videos = Counter(about[kind] for about in of_videos.values() if kind in about)
         named = [f"{name} ({count})" for name, count in videos.most_common(_NAMED)]
         more = f" and {len(videos) - _NAMED} more" if len(videos) > _NAMED else ""
         notes += [f"Videos of each {kind}: {', '.join(named)}{more}."] if videos else []
-    ends = "step ends after its" if cut == 1 else "steps end after their"
-    notes += [f"{cut} {ends} video: up to half a second is cut off, more is an error."] if cut else []
+    notes += [f"{counted(cut, 'step')} ending after the video: up to half a second is cut off, more is an error."
+              ] if cut else []  # fmt: skip
     return heads, lines, notes
 
 
@@ -148,7 +149,8 @@ def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     if plan.decision.open:
         sheet = write_adjudication(_beside(out, "adjudicate").with_suffix(".xlsx"), plan.rubric, plan.decision.open)
-        what = f"{len(plan.decision.open)} of {len(plan.rows)} rows have no reference points; listed in {sheet}."
+        rows = f"{len(plan.decision.open)} of {counted(len(plan.rows), 'row')}"
+        what = f"no reference points for {rows}; listed in {sheet}."
         fix = "Fill in the points of `consensus` there and add the file as --labels, or choose a --consensus rule."
         errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
     if errors:
@@ -197,7 +199,7 @@ def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[
         problems += [loss] if loss else []
         found = [
             (done["unheard"], "sound-damaged",
-             f"{done['unheard']} packets of its sound are damaged and become silence.",
+             f"silence replaces {counted(done['unheard'], 'damaged packet')} of its sound.",
              "Export it again from the source."),
             (done["loudest"] is not None and done["loudest"] <= QUIET, "sound-silent",
              "its sound track is silent.", "Use a recording with the microphone on."),

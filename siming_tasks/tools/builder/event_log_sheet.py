@@ -12,6 +12,7 @@ from siming_tasks.benchmark.rubrics import Rubric
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import digest_of
+from siming_tasks.common.printed_value import counted
 from siming_tasks.tools.builder.label_rows import Judgment
 from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, EventLog, Known, is_event_log, rubric_digest
@@ -93,13 +94,13 @@ def ratings_labels(path: Path, rubric: Rubric, use: UseRatings) -> tuple[list[Ju
                     Judgment(exam.name, step, who, at.points, at.applicable, *span, {}, str(path), len(rows) + 1)
                 )
     if differing:
-        what = f"raters marked {len(differing)} steps differently, the first being {differing[0]}."
+        what = f"raters marked {counted(len(differing), 'step')} differently, the first being {differing[0]}."
         add("span-differs", what, f"Choose whose marks are the spans: --spans-from {' or '.join(map(repr, raters))}.")
     if unmarked:
-        what = f"{len(unmarked)} steps are marked by others and not by {use.spans_from!r}, the first being"
+        what = f"others marked {counted(len(unmarked), 'step')} that {use.spans_from!r} did not mark, the first being"
         add("span-missing", f"{what} {unmarked[0]}.", "They have no clip.", warning=True)
     if undecided:
-        what = f"raters differ on {undecided} steps that nobody has adjudicated."
+        what = f"raters differ on {counted(undecided, 'step')} that nobody has adjudicated."
         add("adjudication-open", what, "Decide them with `siming data rate DIR --adjudicate`.", warning=True)
     if not rows and not problems:
         add("nothing-read", "contains no labels.", "Is it the right file?")
@@ -158,7 +159,7 @@ def station_facts(
             facts[rater] = Rater(heard=heard.pop() if len(heard) == 1 else None, saw="recording")
             if {True, False} <= heard:
                 count = sum(share is not None and share >= 0.5 for share in known)
-                had = f"{rater} had the sound on in {count} of {len(known)} exams"
+                had = f"{rater} had the sound on in {count} of {counted(len(known), 'exam')}"
                 fix = "State `heard` under `raters:` in dataset.yaml if you know it."
                 what = f"{had}: whether they heard the exams is not stated."
                 problems.append(Problem("heard-differs", what, fix, str(path), severity="warning"))
@@ -176,7 +177,7 @@ def _hardly_played(
     for rater, played in shares.items():
         if few := sorted(each for each in played if each[0] < _WATCHED):
             share, name = few[0]
-            what = f"{rater} scored {len(few)} of {len(played)} exams with less than half of the video played"
+            what = f"{rater} scored {len(few)} of {counted(len(played), 'exam')} with less than half of a video played"
             fix = "Ask whether the videos were watched elsewhere; if not, have them rated again."
             least = f"the least of all {name!r} ({100 * share:.0f} %)"
             yield Problem("hardly-played", f"{what}, {least}.", fix, str(path), severity="warning")

@@ -27,6 +27,7 @@ from siming_tasks.benchmark.rubrics.rubric import HALF, HALF_POINTS_HINT, WHOLE,
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_text
 from siming_tasks.common.person_names import LOST, not_a_name
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import cell_text, shown_name
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_labels
 from siming_tasks.tools.builder.label_rows import COLUMNS, NAMES, NOT_APPLICABLE, VIDEO_FIELDS, Judgment
@@ -174,7 +175,7 @@ class _Table:
         steps = [head for head in heads if head in self.rubric.by_id]
         for number, cells in below:
             if any(cells[len(heads) :]) or any(cell for head, cell in zip(heads, cells, strict=False) if not head):
-                what = f"{len([cell for cell in cells if cell])} cells, and some have no heading."
+                what = f"{counted(len([cell for cell in cells if cell]), 'cell')}, and some have no heading."
                 fix = "Use decimal points, put quotes around cells with commas, and give each column a heading."
                 self._add("row-too-long", what, fix, number)
                 continue

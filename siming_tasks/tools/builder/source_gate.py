@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.errors import MediaError, Problem
+from siming_tasks.common.printed_value import counted
 from siming_tasks.media.container import is_known, open_video
 from siming_tasks.media.timeline import read_packets
 from siming_tasks.tools.builder.constant_rate import RATES
@@ -77,7 +78,7 @@ def loss_problem(source: Recording, lost: Mapping[str, int], allowed: bool) -> P
         return None
     code = "media-damaged" if DAMAGED in lost else "media-lost"
     why = ", ".join(f"{count} {reason}" for reason, count in lost.items())
-    what, file = f"{number} of {source.pictures} pictures will be lost: {why}.", str(source.path)
+    what, file = f"{number} of {counted(source.pictures, 'picture')} will be lost: {why}.", str(source.path)
     if allowed or number <= (1 - KEPT_SHARE) * source.pictures:
         return Problem(code, what, "Export it again from the source if they matter.", file, severity="warning")
     fix = "Export it again from the source, leave its rows out, or build the rest with --allow-loss."

@@ -15,6 +15,7 @@ from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.person_names import alike_pairs, is_aggregate, not_a_name
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import cell, cell_text, one_line, visible
 from siming_tasks.tools.builder.label_rows import COLUMNS, NOT_APPLICABLE, VIDEO_FIELDS, LabelRow
 from siming_tasks.tools.builder.video_files import VideoFiles
@@ -115,7 +116,7 @@ def rater_names(raters: Sequence[str]) -> tuple[str, ...]:
     for name, known in (*twice, *alike_pairs([CONSENSUS, "spans", *names])):
         raise DataError(f"Raters {known!r} and {name!r}: one name, or the name of another sheet. Choose another.")
     if not 1 <= len(names) <= MAX_RATERS:
-        raise DataError(f"{len(names)} raters; 1 to {MAX_RATERS} have a sheet.")
+        raise DataError(f"{counted(len(names), 'rater')}; 1 to {MAX_RATERS} have a sheet.")
     return tuple(names)
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_text
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.tools.builder.label_tables import read_grids
 from siming_tasks.tools.builder.source_gate import Recording
@@ -158,7 +159,8 @@ def read_transcripts(
             what = f"video {video!r} has {first.path}, too."
             problems.append(Problem("transcript-twice", what, "Give one of them.", str(path)))
     if chosen and (lacking := [video for video in labelled if video not in chosen]):
-        what = f"{len(lacking)} of {len(labelled)} videos have no transcript ({', '.join(map(repr, lacking[:4]))})."
+        names = ", ".join(map(repr, lacking[:4]))
+        what = f"there is no transcript of {len(lacking)} of {counted(len(labelled), 'video')} ({names})."
         fix = (
             "Tasks with transcripts are refused until every video has one; a file without "
             "cues means that nobody speaks."
@@ -242,8 +244,8 @@ def transcript_rows(
     """
     late = (source.sound or 0.0) if file.from_sound else 0.0
     if outside := [line for line in file.said if line.start + late >= source.duration]:
-        what = f"{len(outside)} lines begin after the end of video {video!r} ({source.duration:.2f} s), the first at "
-        what += f"{outside[0].start:g} s."
+        what = f"{counted(len(outside), 'line')} after the end of video {video!r} ({source.duration:.2f} s), the first"
+        what += f" at {outside[0].start:g} s."
         fix = "Delete them, or check that it is this video's transcript."
         problems.append(Problem("transcript-outside", what, fix, str(file.path)))
     speakers: dict[str, str] = {}

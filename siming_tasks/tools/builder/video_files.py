@@ -9,6 +9,7 @@ from pathlib import Path
 from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import inside
 from siming_tasks.common.person_names import name_keys
+from siming_tasks.common.printed_value import counted
 from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.source_gate import Recording, look_at_all, loss_problem
 from siming_tasks.tools.station.event_log import SHORTEST_SPAN
@@ -128,8 +129,8 @@ def sound_problems(sources: Mapping[str, Recording]) -> list[Problem]:
     """Problems with the sound that is to be kept: none of a video, or tracks of it that are left out."""
     problems: list[Problem] = []
     if silent := [name for name, source in sources.items() if source.sound is None]:
-        what = f"{len(silent)} of {len(sources)} videos have no sound ({', '.join(map(repr, silent[:4]))}), which "
-        what += "`sound: true` would say of all."
+        names = ", ".join(map(repr, silent[:4]))
+        what = f"there is no sound in {len(silent)} of {counted(len(sources), 'video')} ({names})."
         fix = "Leave them out, give recordings with sound, or build without --keep-audio."
         problems.append(Problem("sound-missing", what, fix))
     for source in sources.values():

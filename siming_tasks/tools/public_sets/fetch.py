@@ -18,6 +18,7 @@ from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.output_folder import make_once, output_folder
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.makers import Maker
@@ -77,7 +78,7 @@ def fetch(
         if not files:
             raise DataError(f"{videos}: no file begins with the name of a recording. The videos: {public.videos_from}")
         if missing := len(rows) - len(files):
-            what = f"{missing:,} of {len(rows):,} recordings have no video."
+            what = f"there is no video of {missing:,} of {counted(len(rows), 'recording')}."
             problems.append(Problem("videos-missing", what, "They are left out.", str(videos), severity="warning"))
         rows = {video: rows[video] for video in files}
     stamps = [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in files.values()]

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import literal
 from siming_tasks.study.report.formatting import plain_number
 from siming_tasks.study.report.table import Name, Section, Table
@@ -74,7 +75,8 @@ def _share(doubt: dict[str, Any]) -> float:
 def progress_section(progress: dict[str, Any]) -> Section:
     """Exams that each rater has finished, and steps that raters differ on or comment."""
     mark = ", SYNTHETIC data" if progress["synthetic"] else ""
-    section: Section = [f"## Ratings so far in {literal(progress['event_log'])}{mark}", f"{progress['exams']} exams."]
+    heading = f"## Ratings so far in {literal(progress['event_log'])}{mark}"
+    section: Section = [heading, f"{counted(progress['exams'], 'exam')}."]
     rows = []
     for name, pace in progress["raters"].items():
         played = "-" if pace["played"] is None else f"{100 * pace['played']:.0f} %"

@@ -83,7 +83,7 @@ def test_a_rerun_after_a_killed_run_asks_only_for_missing_replies(
     assert sent - AT_ONCE <= saved <= sent <= 13 + AT_ONCE
     runs.answer = points
     counted = runs(model, SIMING_DRY_RUN="yes")
-    assert f"dry run: {saved} replies are kept; this command would ask for {REQUESTS - saved}." in counted.output
+    assert f"dry run: {saved} replies kept; this command would ask for {REQUESTS - saved}." in counted.output
     assert counted.code == 0 and runs.sent == sent and not list(counted.folder.rglob("*_results.json"))
     again = runs(model)
     assert runs.sent - sent == REQUESTS - saved

@@ -188,5 +188,5 @@ def test_sound_that_is_to_be_kept_is_there_in_every_video_and_further_tracks_are
              for name, tracks in (("silent", 0), ("heard", 1), ("two", 2))}  # fmt: skip
     missing, tracks = sound_problems(films)
     assert (missing.code, missing.severity) == ("sound-missing", "error")
-    assert missing.what.startswith("1 of 3 videos have no sound ('silent')")
+    assert missing.what.startswith("there is no sound in 1 of 3 videos ('silent')")
     assert (tracks.code, tracks.severity, tracks.file) == ("sound-tracks", "warning", "two.mkv")

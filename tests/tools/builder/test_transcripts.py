@@ -105,7 +105,7 @@ def test_the_same_words_out_of_both_kinds(_exam: Path, tmp_path: Path, name: str
     content, speakers = KINDS[name]
     lines, found = read(_exam, tmp_path, {name: content})
     assert lines["IMG_1"] == [(*line[:3], who) for line, who in zip(PLAIN, speakers, strict=True)]
-    assert found["transcript-missing"].startswith("1 of 2 videos have no transcript ('IMG_2')")
+    assert found["transcript-missing"].startswith("there is no transcript of 1 of 2 videos ('IMG_2')")
     assert not [code for code in found if code.startswith("transcript-") and code != "transcript-missing"]
 
 

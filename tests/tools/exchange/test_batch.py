@@ -294,7 +294,7 @@ def test_replies_of_another_model_are_told(run: Dataset, tmp_path: Path, capsys:
     for served, code in {"m": 0, "m-2024-08-06": 0, "m-mini": 1, "m2": 1}.items():
         rows[0]["response"]["body"]["model"] = served
         assert len(imported(lines(tmp_path / "results.jsonl", rows), code, out=f"{served}.jsonl")) == 4
-        assert (f"1 replies are from the model {served}, which was not" in capsys.readouterr().out) == bool(code)
+        assert (f"1 reply came from the model {served}, which was not" in capsys.readouterr().out) == bool(code)
 
 
 def test_sound_is_sent_as_sound(run: Dataset, tmp_path: Path) -> None:

@@ -93,7 +93,9 @@ def test_a_set_with_videos_goes_through_check_and_score(
     (videos / "S2-view.mp4").unlink()
     assert main([*arguments[:3], str(tmp_path / "fewer"), *arguments[4:]]) == 0
     said = capsys.readouterr()
-    assert "1 of 3 recordings have no video." in said.err and "2 recordings, 4 steps, 2 of them wrong" in said.out
+    assert (
+        "there is no video of 1 of 3 recordings." in said.err and "2 recordings, 4 steps, 2 of them wrong" in said.out
+    )
     assert main([*arguments, "--keep-audio"]) == 1  # something else: the folder is not overwritten
     assert "exists and is not made of these files of egooops" in capsys.readouterr().err
 
