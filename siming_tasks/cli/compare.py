@@ -11,6 +11,7 @@ import click
 from siming_tasks.benchmark.tasks import setting_named
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import answer, origin, title
+from siming_tasks.common.printed_value import counted
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
@@ -97,7 +98,6 @@ def compare(
 def _answers_table(part: Comparison, answers: Sequence[Answers]) -> Any:
     """The four answers about every judge, as a table."""
     from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
-    from siming_tasks.common.printed_value import fixed
     from siming_tasks.study.report.row_tables import number
     from siming_tasks.study.report.table import Name, Table
 
@@ -105,9 +105,9 @@ def _answers_table(part: Comparison, answers: Sequence[Answers]) -> Any:
     for each in answers:
         sees = f"{each.sees_video}, over {each.rival}" if each.rival else each.sees_video
         cite = ", ".join(each.cite) or ("nothing (SYNTHETIC)" if part.facts.get("synthetic") else "nothing")
-        single = " to ".join(map(fixed, each.single)) if each.single else None
-        beside = [each.physicians or None, number(each.beside, signed=True), single] if part.physicians else []
-        lines.append([Name(each.run), each.leads, Name(sees), number(each.lead, signed=True), *beside, cite])
+        beside = [each.physicians or None, number(each.beside, signed=True), each.single_range or None]
+        lines.append([Name(each.run), each.leads, Name(sees), number(each.lead, signed=True),
+                      *(beside if part.physicians else ()), cite])  # fmt: skip
     metric = CATALOGUE[part.headline].label
     of_physicians = ["compared with physicians", "difference", f"{metric} with single physicians"]
     heads = ["run", "leader or tie", "saw the video", "by", *(of_physicians if part.physicians else ()),
@@ -151,5 +151,6 @@ def _print_repeats(runs: Any, settings: Any, options: Options, dataset: Dataset,
              for name in settings}  # fmt: skip
     printed: Section = []
     for name, rows in found.items():
-        printed += [f"## {name} on {title(dataset)}, {len(runs)} repeats", *row_section(rows, reference=options.rater)]
+        heading = f"## {name} on {title(dataset)}, {counted(len(runs), 'repeat')}"
+        printed += [heading, *row_section(rows, reference=options.rater)]
     answer(as_json, origin(dataset) | {"repeated": {name: rows.to_json() for name, rows in found.items()}}, printed)

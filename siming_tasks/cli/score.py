@@ -12,6 +12,7 @@ import click
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import answer, origin, print_json, say, show_markdown, show_problems, title
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.printed_value import counted
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ def _print_settings(scores: Scores, run: Run) -> None:
         below = [result["estimand"]["sentence"]]
         if result["usage"]:
             n_videos = len({record.video_id for record in run.records[name]})
-            below.append(f"{name} took {usage_line(result['usage'], n_videos)}")
+            if used := usage_line(result["usage"], n_videos):
+                below.append(f"{name}: {used}")
         print("\n" + "\n".join(below) + "\n")
     print("\n".join(scores.notes))
 
@@ -178,7 +180,7 @@ def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, pa
         first = [f"{each.id} ({f'{each.status} {each.reason}'.strip()})" if each.status else each.id
                  for each in requests[:8]]  # fmt: skip
         shown = f"; {len(requests):,} missing: {', '.join(first)}{', ...' * (len(requests) > 8)}" if requests else ""
-        say(f"{TASKS[name].task_name}: {count - len(requests):,} of {count:,} requests answered{shown}")
+        say(f"{TASKS[name].task_name}: {count - len(requests):,} of {counted(count, 'request')} answered{shown}")
     records = (record for rows in run.records.values() for record in rows) if run else ()
     if any((record.conditions.usage or {}).get("stored") is False for record in records):
         say(

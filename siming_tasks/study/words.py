@@ -17,16 +17,17 @@ WORDS: Mapping[str, str] = {
     "synthetic": "Exams or labels are simulated: no number here says anything about real exams.",
     "machines": "No person gave points here: the reference is the labels of {machines}.",
     "withheld": "The labels are withheld: nothing can be compared here.",
-    "facts": "{runs} on {exams} of {name}, {steps} steps each.",
+    "facts": "{runs} on {exams} of {name}, {steps} each.",
     "reference": "The reference is {rater}.",
     "intervals": "Brackets are 95 % intervals over {clusters}.",
     # the verdicts: of the judges
     "alone": "{judge} agrees with the reference by {value} in {metric}, over {over}.",
+    "alone undefined": "{judge} has no value in {metric}, over {over} ({why}).",
     "no pair": "Fewer than two judges can be ranked in {metric}, over {over}{why}.",
     "pair better": "{first} agrees better with the reference than {second}: by {size} in {metric}{p}, over {over}.",
     "pair open": "It is open which agrees better with the reference, {first} or {second}: they differ by {size} in "
     "{metric}{why}, over {over}.",
-    "pair equal": "{first} and {second} give the same answers, over {over}.",
+    "same answers": "{named} give the same answers, over {over}: they are the same run, or copies of it.",
     "pair not tested": "{first} and {second} are not tested: {why}, over {over}.",
     "none": "No judge agrees with the reference better than chance in {metric}, over {over}; the largest: {first}.",
     "best": "{first} agrees better with the reference than each of {others} others in {metric}, over {over}.",
@@ -42,8 +43,9 @@ WORDS: Mapping[str, str] = {
     "physicians not tested": "Whether {judge} agrees with the physicians as well as they do with each other is not "
     "tested here. {why}",
     "cannot tell": "The test cannot tell here: {judges}, without any video, passes it too (margin {margin}).",
+    "single": "With single physicians as the reference its {metric} is {single}.",
     "copy": "Its answers are the points of {physician}, who is left out.",
-    "copies": "{pair} gave the same points to every step that both scored, in {videos:,} videos: one may be a copy of "
+    "copies": "{pair} gave the same points to every step that both scored, in {videos}: one may be a copy of "
     "the other.",
     "pairs of raters": "The mean of the pairs weighs each pair alike; videos that both scored: {pairs}.",
     # ... of the no-video baselines
@@ -61,11 +63,11 @@ WORDS: Mapping[str, str] = {
     # ... of what may be cited, and what else the first lines say
     "no physicians": "There is no test: fewer than two physicians scored these exams, or no "
     "judge can be compared with them.",
-    "other judges": "Of {number} other judges: {told}.",
+    "other judges": "Of {others}: {told}.",
     "cited": "{judges}: {what}.",
     "synthetic cited": "SYNTHETIC exams or labels.",
-    "pilot": "{videos} exams, fewer than {few}: a pilot.",
-    "exams counted": "{videos} exams.",
+    "pilot": "{exams}, fewer than {few}: a pilot.",
+    "exams counted": "{exams}.",
     "allowed": "The runs may differ in {what} (--allow).",
     "rubric status": "The rubric: {status}.",
     "not for people": "Not for scoring people.",
@@ -80,7 +82,9 @@ WORDS: Mapping[str, str] = {
     "than": "ranked judges that it beats beyond chance.",
     "answered": "share of the asked steps that have an answer.",
     "detectable": "With {exams}, only differences of about {value} or more are detected with 80 % power.",
-    "pairs": "Each difference is the first judge minus the second; p is corrected for {tests} tests (Holm).",
+    "pairs": "Each difference is the first judge minus the second; p is corrected for {tests} (Holm).",
+    "no largest group": "These runs used different questions or input. No group of comparable runs is the largest one, "
+    "so that none is ranked.",
     "apart": "These runs used other questions or input and cannot be compared with those above.",
     # why a judge has no rank, and what else a row says
     "reference judge": "A reference judge is not ranked.",
@@ -98,8 +102,8 @@ WORDS: Mapping[str, str] = {
     "minus reference, in points (for verdicts, a share of the exams).",
     "miss": "A missed error is a step with less than full points that the judge called fully correct; a false alarm is "
     "the opposite.",
-    "short": "{setting}: the run has replies to {have:,} of {asked:,} questions; the others count as missing.",
-    "failed": "{setting}: {failed:,} requests failed before any model answered; they count as missing.",
+    "short": "{setting}: the run has replies to {have:,} of {asked}; the others count as missing.",
+    "failed": "{setting}: {failed} failed before any model answered; they count as missing.",
     "no labels": "No step has both a label and an answer: there is nothing to break down.",
     "ablations": "The judge against {reference} with the plain input and without some of it.",
     "sound": "The judge against {reference} with pictures alone, with sound, and with a transcript.",

@@ -26,7 +26,7 @@ from siming_tasks.benchmark.metrics.thresholds import COMPARABLE, LEVEL, MARGIN,
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.printed_value import fixed
+from siming_tasks.common.printed_value import counted, fixed
 from siming_tasks.study.analysis.claims import all_above_0, claim_of, is_constant, least_sure, why_unranked
 from siming_tasks.study.analysis.pairs import Raters
 from siming_tasks.study.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
@@ -152,6 +152,11 @@ class Comparison(Shown):
         """The runs that sentences are about, best first: those with a rank, or all where none has one."""
         return [run for run in self.order if run in self.ranks] or self.order
 
+    @property
+    def is_one_run(self) -> bool:
+        """True if several runs have a rank and all gave the same answers."""
+        return bool(self.pairs) and all(pair.state == "as good" for pair in self.pairs)
+
     def value(self, run: str) -> Estimate:
         """The headline value by which a run is ranked."""
         return self.rows.one(RANKED, run, self.headline)
@@ -168,17 +173,26 @@ class Comparison(Shown):
         return Card(f"Comparison in {self.setting}", self.sentence(), head, rows,
                     "Missing answers count as full points or “correct”; 95 % intervals in brackets.")  # fmt: skip
 
-    def sentence(self, exams: str = "") -> str:
+    @property
+    def exams(self) -> str:
+        """The number of its exams, with the noun of sentences."""
+        return counted(self.videos, "SYNTHETIC exam" if self.facts.get("synthetic") else "exam")
+
+    def sentence(self) -> str:
         """The answer in one sentence, plain text: escape it, as names of runs are in it."""
-        exams = exams or ("SYNTHETIC exams" if self.facts.get("synthetic") else "exams")
-        about = {"metric": CATALOGUE[self.headline].label, "over": f"{self.videos:,} {exams}"}
+        about = {"metric": CATALOGUE[self.headline].label, "over": self.exams}
         order = [run for run in self.order if run in self.ranks]
         if len(self.runs) == 1:
-            return say("alone", judge=self.runs[0], value=self.value(self.runs[0]), **about)
+            judge, value = self.runs[0], self.value(self.runs[0])
+            if value.value is None:
+                return say("alone undefined", judge=judge, why=clause(reason(value)), **about)
+            return say("alone", judge=judge, value=value, **about)
         if len(order) < 2:
             why = "; ".join(f"{run}: {clause(said)}" for run, said in self.unranked.items())
             return say("no pair", why=f" ({why})" if why else "", **about)
         named = [f"{run} ({self.value(run)})" for run in order]
+        if self.is_one_run:
+            return say("same answers", named=f"{', '.join(named[:-1])} and {named[-1]}", over=self.exams)
         if len(order) == 2:
             (pair,) = (pair for pair in self.pairs if {pair.a, pair.b} == {*order})
             return pair_sentence(pair, *named, **about)
@@ -220,7 +234,7 @@ def pair_sentence(pair: Pair, first: str, second: str, *, metric: str, over: str
     if pair.state == "not tested":
         return say("pair not tested", why=clause(pair.why), **about)
     if pair.state == "as good":
-        return say("pair equal", **about)
+        return say("same answers", named=f"{first} and {second}", over=over)
     return say("pair open", size=size, why=f" ({pair.why})" if pair.why else "", **about)
 
 

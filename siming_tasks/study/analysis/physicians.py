@@ -118,6 +118,7 @@ def beside_physicians(
         rows.append(of_judge.estimate().at(WITH_EACH, MEAN, key))
         found[key] = (of_judge - among).estimate(tested=tested).at(MINUS, MEAN, key)
     claim = claim_of(found[headline(judge.answer)], margin)
+    claim = claim if tested else replace(claim, why=say("partial"))
     return BesidePhysicians(Rows((*rows, *found.values())), copy, margin, claim)
 
 

@@ -14,6 +14,7 @@ from siming_tasks.benchmark.metrics.jackknife import jackknife, quantile_of_t
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import ALPHA, FEWEST, POWER
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.printed_value import counted
 from siming_tasks.study.analysis.tables import TableText
 
 STEPS, PILOT = 33, 2_000
@@ -41,7 +42,8 @@ def power(pilot: Estimate, videos: int, effect: float | None = None, *, comparis
     """
     clusters = round(videos * pilot.clusters / pilot.n) if pilot.n else 0
     if not pilot.stderr or clusters < FEWEST:
-        what = f"{videos} videos are {clusters} {pilot.unit}s" if pilot.stderr else "The pilot has no standard error"
+        few = f"Only {counted(clusters, pilot.unit)} in {counted(videos, 'video')}"
+        what = few if pilot.stderr else "The pilot has no standard error"
         raise DataError(f"{what}: nothing can be planned. A test needs {FEWEST} {pilot.unit}s and a varying pilot.")
     from scipy.special import ndtr, ndtri
 
@@ -51,7 +53,7 @@ def power(pilot: Estimate, videos: int, effect: float | None = None, *, comparis
     if effect is not None:
         found["power"] = float(ndtr(effect / error - reach) + ndtr(-effect / error - reach))
     base = Estimate(None, n=videos, clusters=clusters, unit=pilot.unit, why="A planned value has no interval.")
-    return Rows(replace(base, value=value).at("power", f"{videos} videos", key) for key, value in found.items())
+    return Rows(replace(base, value=value).at("power", counted(videos, "video"), key) for key, value in found.items())
 
 
 def stated_rates(metric: str, prevalence: float, kappa: float, effect: float = 0.0) -> Estimate:

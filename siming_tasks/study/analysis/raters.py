@@ -15,6 +15,7 @@ from siming_tasks.benchmark.tasks import benchmark_task
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.study.analysis.pairs import added, kappa, side_by_side
@@ -83,7 +84,7 @@ def pair_notes(rows: Rows) -> list[str]:
     """Sentences on the pairs of raters: those that may be copies, and how many videos each pair adds to the mean."""
     pairs = rows.of(EACH_OTHER, metric="differ")
     alike = [row for row in pairs if row.value == 0 and rows.one(EACH_OTHER, row.row, "qwk").value is not None]
-    notes = [say("copies", pair=row.row, videos=row.n) for row in alike]
+    notes = [say("copies", pair=row.row, videos=counted(row.n, "video")) for row in alike]
     return [*notes, say("pairs of raters", pairs="; ".join(f"{row.row} {row.n:,}" for row in pairs))]
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.no_video import SHUFFLED, WITHIN
 from siming_tasks.benchmark.metrics.thresholds import NOISE
+from siming_tasks.common.printed_value import fixed
 from siming_tasks.study.analysis.comparison import NO_VIDEO, OVER_NO_VIDEO, Comparison, clause
 from siming_tasks.study.analysis.physicians import MEAN, WITH_EACH
 from siming_tasks.study.words import reason, say
@@ -24,7 +25,7 @@ class Answers:
     Attributes:
         run: its name.
         leads: ``leader`` (better than each other), ``tie`` (among those that may be), ``behind``, ``alone`` (nobody
-            else is ranked) or ``not ranked``.
+            else is ranked), ``same answers`` (as every other ranked run) or ``not ranked``.
         sees_video: ``shown``, ``not shown`` or ``not tested``; ``lead``: over the no-video baseline ``rival``, whose
             test decides.
         physicians: the claim of the comparison with physicians, ``cannot tell`` where a no-video baseline passes the
@@ -34,7 +35,7 @@ class Answers:
     """
 
     run: str
-    leads: Literal["leader", "tie", "behind", "alone", "not ranked"]
+    leads: Literal["leader", "tie", "behind", "alone", "same answers", "not ranked"]
     sees_video: Literal["shown", "not shown", "not tested"]
     lead: Estimate | None
     rival: str
@@ -42,6 +43,11 @@ class Answers:
     beside: Estimate | None
     single: tuple[float, float] | None
     cite: tuple[Cited, ...]
+
+    @property
+    def single_range(self) -> str:
+        """The values with single physicians as text; empty without two."""
+        return " to ".join(map(fixed, self.single or ()))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -51,13 +57,16 @@ class Answers:
 
 def four_answers(made: Comparison) -> list[Answers]:
     """The four answers about every judge, best first."""
-    return [_answers(made, run) for run in made.order]
+    return [answers_of(made, run) for run in made.order]
 
 
-def _answers(made: Comparison, run: str) -> Answers:
+def answers_of(made: Comparison, run: str) -> Answers:
+    """The four answers about one judge."""
     rank, beside, value = made.ranks.get(run), made.physicians.get(run), made.value(run)
     leads: Any = "not ranked" if rank is None else "alone"
-    if rank is not None and len(made.ranks) > 1:
+    if rank is not None and made.is_one_run:
+        leads = "same answers"
+    elif rank is not None and len(made.ranks) > 1:
         above = (value.value or 0.0) > NOISE
         leads = "leader" if rank.high == 1 and above else "tie" if rank.low == 1 and above else "behind"
     sees: Any = {True: "shown", False: "not shown", None: "not tested"}[made.beats.get(run)]

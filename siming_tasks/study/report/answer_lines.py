@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import literal, one_line
 from siming_tasks.study.analysis.comparison import Comparison
 from siming_tasks.study.analysis.physicians import physician_sentence
@@ -33,7 +34,7 @@ def answer_lines(standing: Standing) -> list[tuple[str, str]]:
     judged = [each for each in answers if each.run in made.judged]
     beside, told = _beside(made, judged)
     return [
-        (_leader(answers), _rank(standing, made)),
+        (_leader(answers), made.sentence()),
         (f"Saw the video: {_saw(judged)}", _unseen(standing, made)),
         (named_people(f"Compared with the physicians: {beside}", standing.people), named_people(told, standing.people)),
         _cited(standing, made, judged),
@@ -48,17 +49,11 @@ def answer_list(standing: Standing) -> str:
 def _leader(answers: Sequence[Answers]) -> str:
     """Head of the first line: whoever leads, a tie with its size, or none."""
     tied = [each.run for each in answers if each.leads == "tie"]
+    heads = {"alone": "One judge", "same answers": "The same answers"}
     for each in answers:
-        if each.leads in ("leader", "alone"):
-            return {"leader": f"Leader: {each.run}", "alone": "One judge"}[each.leads]
+        if each.leads == "leader" or each.leads in heads:
+            return heads.get(each.leads, f"Leader: {each.run}")
     return f"Tie of {len(tied)}" if len(tied) > 1 else "No leader"
-
-
-def _rank(standing: Standing, made: Comparison) -> str:
-    if len(made.runs) > 1:
-        return made.sentence(standing.exams)
-    only, over = made.runs[0], f"{made.videos:,} {standing.exams}"
-    return say("alone", judge=only, metric=standing.metric, value=made.value(only), over=over)
 
 
 def _saw(judged: Sequence[Answers]) -> str:
@@ -87,7 +82,7 @@ def _beside(made: Comparison, judged: Sequence[Answers]) -> tuple[str, str]:
     counts = Counter(each.physicians for each in others)
     if counts:
         told = ", ".join(f"{number} {claim}" for claim, number in counts.items())
-        said += f" {say('other judges', number=sum(counts.values()), told=told)}"
+        said += f" {say('other judges', others=counted(counts.total(), 'other judge'), told=told)}"
     return first.physicians, said
 
 
@@ -105,7 +100,8 @@ def _limits(standing: Standing, made: Comparison, alike: dict[tuple[str, ...], l
     if standing.synthetic:
         yield say("synthetic cited")
     yield from (say("cited", judges=_some(runs), what=", ".join(what)) for what, runs in alike.items())
-    yield say("pilot" if made.videos < FEW_VIDEOS else "exams counted", videos=f"{made.videos:,}", few=FEW_VIDEOS)
+    exams = counted(made.videos, "exam")
+    yield say("pilot" if made.videos < FEW_VIDEOS else "exams counted", exams=exams, few=FEW_VIDEOS)
     if made.facts.get("allowed"):
         yield say("allowed", what=", ".join(made.facts["allowed"]))
     if standing.rubric:

@@ -17,6 +17,7 @@ from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.benchmark.metrics.evaluate import RANKED
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import cell, literal, one_line
 from siming_tasks.study.analysis.comparison import NO_VIDEO
 from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN
@@ -158,8 +159,8 @@ def summary_markdown(report: Mapping[str, Any], standings: Mapping[str, Standing
     if report["synthetic"]:
         section.append(f"> **SYNTHETIC DATA.** {say('synthetic')}")
     section.append(
-        f"{dataset['videos']} videos of {literal(dataset['name'])} {literal(dataset['version'])}, digest "
-        f"`{dataset['digest'][:12]}`; {dataset['steps']} steps, rubric `{report['rubric']['id']}` "
+        f"{counted(dataset['videos'], 'video')} of {literal(dataset['name'])} {literal(dataset['version'])}, digest "
+        f"`{dataset['digest'][:12]}`; {counted(dataset['steps'], 'step')}, rubric `{report['rubric']['id']}` "
         f"{report['rubric']['version']}; reference {literal(options['rater'])}."
         + (f" {say('machines', machines=dataset['machines'])}" if dataset["machines"] else "")
     )

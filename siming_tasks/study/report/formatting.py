@@ -13,7 +13,7 @@ from unicodedata import category, combining, east_asian_width
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from siming_tasks.common.printed_value import fixed, share_text
+from siming_tasks.common.printed_value import counted, fixed, share_text
 from siming_tasks.common.sanitize import visible
 
 HEAD_COLUMNS = 14
@@ -100,13 +100,14 @@ def templates() -> Environment:
         "pct": page_percent,
         "points": page_points,
         "count": "{:,}".format,
+        "counted": counted,
         "minus": lambda text: text.replace("-", "−"),
     }
     return made
 
 
 def usage_line(usage: Mapping[str, Any], videos: int) -> str:
-    """Tokens, money and time of a setting's requests in one line.
+    """Tokens, money and time of a setting's requests in one line, as far as they are known; empty: nothing is.
 
     Args:
         usage: :func:`siming_tasks.study.results.usage.usage_summary` of the requests.
@@ -115,17 +116,15 @@ def usage_line(usage: Mapping[str, Any], videos: int) -> str:
     Example:
         >>> tokens = {"total": 4000, "requests": 4}
         >>> usage_line({"requests": 4, "kept": 0, "prompt_tokens": tokens, "completion_tokens": None, "cost": {}}, 4)
-        '4,000 tokens in, ? out'
+        '4,000 tokens in'
     """
 
     def known_for(total: Mapping[str, Any]) -> str:
-        return "" if total["requests"] == usage["requests"] else f" (of {total['requests']:,} requests)"
+        return "" if total["requests"] == usage["requests"] else f" (of {counted(total['requests'], 'request')})"
 
-    read, written = (
-        f"{total['total']:,}{known_for(total)}" if (total := usage.get(name)) else "?"
-        for name in ("prompt_tokens", "completion_tokens")
-    )
-    parts = [f"{read} tokens in, {written} out"]
+    ways = {"in": usage.get("prompt_tokens"), "out": usage.get("completion_tokens")}
+    tokens = [f"{counted(of['total'], 'token')} {way}{known_for(of)}" for way, of in ways.items() if of]
+    parts = [", ".join(tokens)] if tokens else []
     for currency, cost in (usage.get("cost") or {}).items():
         share = f", {cost['total'] / videos:.4g} a video" if videos and cost["requests"] == usage["requests"] else ""
         parts.append(f"{cost['total']:.4g} {currency}{share}{known_for(cost)}")
@@ -134,12 +133,12 @@ def usage_line(usage: Mapping[str, Any], videos: int) -> str:
     if truncated := (usage.get("finish_reasons") or {}).get("length"):
         parts.append(f"{truncated:,} cut at the limit of tokens")
     if failed := (usage.get("attempts") or {}).get("failed"):
-        parts.append(f"{failed:,} of {usage['attempts']['total']:,} attempts failed")
+        parts.append(f"{failed:,} of {counted(usage['attempts']['total'], 'attempt')} failed")
     for wait in usage.get("waits") or ():
         seconds = "a time-out that is not known" if wait["timeout"] is None else f"{wait['timeout']:g} s"
         parts.append(f"at most {wait['tries']} tries of {seconds}")
     if usage["kept"]:
-        parts.append(f"{usage['kept']:,} of {usage['requests']:,} replies were kept")
+        parts.append(f"{usage['kept']:,} of {counted(usage['requests'], 'reply')} kept from before")
     if usage.get("not_stored"):
         parts.append("no reply was stored (SIMING_REPLIES=off)")
     return "; ".join(parts)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from siming_tasks import __version__
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
@@ -50,13 +51,13 @@ def model_card(source: RunSource, dataset: Dataset, options: Options, *, partial
 
 def _facts(analysis: RunAnalysis, dataset: Dataset, options: Options) -> Table:
     """Everything that one needs to know to make the run again, as far as its files state it."""
-    public = analysis.source.facts
+    public, rubric = analysis.source.facts, dataset.rubric
     rows: list[tuple[str, Any]] = [
         ("run", analysis.source.name),
         *((name.replace("_", " "), public[name]) for name in ("model", "model_args", "lmms_eval_version", "date")
           if public.get(name)),
-        ("data set", f"{dataset.title}, digest {dataset.digest[:12]}, {len(dataset.videos):,} exams"),
-        ("rubric", f"{dataset.rubric.rubric_id} {dataset.rubric.version}, {len(dataset.rubric.steps)} steps"),
+        ("data set", f"{dataset.title}, digest {dataset.digest[:12]}, {counted(len(dataset.videos), 'exam')}"),
+        ("rubric", f"{rubric.rubric_id} {rubric.version}, {counted(len(rubric.steps), 'step')}"),
         ("reference", options.rater),
     ]  # fmt: skip
     for setting, numbers in analysis.settings.items():

@@ -6,14 +6,10 @@ from collections.abc import Sequence
 
 from siming_tasks.benchmark.rubrics import Rubric, RubricStep
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.printed_value import counted
 
 MAX_BOXES = 12
 """Points that get a box each; a longer scale gets a line to write on."""
-
-
-def count_points(points: float) -> str:
-    """``1 point``, ``2.5 points``."""
-    return f"{points:g} point{'' if points == 1 else 's'}"
 
 
 def render_rubric_html(rubric: Rubric, skills: Sequence[str] = ()) -> str:
@@ -28,7 +24,7 @@ def render_rubric_html(rubric: Rubric, skills: Sequence[str] = ()) -> str:
     if unknown := [skill for skill in skills if skill not in known]:
         raise DataError(f"Skill {unknown[0]!r} is not in the rubric; it has {', '.join(known)}.")
     chosen = [skill for skill in rubric.skills if not skills or skill.id in skills]
-    how = {"levels": _levels, "notes": _notes, "count_points": count_points}
+    how = {"levels": _levels, "notes": _notes}
     return templates().get_template("rubric_sheet.html").render(rubric=rubric, skills=chosen, **how)
 
 
@@ -45,6 +41,6 @@ def _notes(step: RubricStep) -> list[str]:
         if requirement.effect == "context":
             notes.append(f"Depends on {requirement.id} (context only).")
         else:
-            most = "0" if requirement.effect == "void" else f"at most {count_points(requirement.cap or 0)}"
+            most = "0" if requirement.effect == "void" else f"at most {counted(requirement.cap or 0, 'point')}"
             notes.append(f"Needs {requirement.id}; otherwise {most}.")
     return notes

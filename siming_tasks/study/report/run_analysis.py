@@ -13,6 +13,7 @@ from siming_tasks.benchmark.record import Record
 from siming_tasks.benchmark.tasks import ABLATION_TASKS, TASKS
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.study.analysis.diagnosis import diagnose_matrix
@@ -148,8 +149,8 @@ def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]], unread: Unrea
         have, asked = len(run.records[name]), numbers["requests"]["asked"]
         failed = numbers["statuses"].get("request_failed", 0)
         if have < asked:
-            warnings.append(say("short", setting=name, have=have, asked=asked))
+            warnings.append(say("short", setting=name, have=have, asked=counted(asked, "question")))
         if failed:
-            warnings.append(say("failed", setting=name, failed=failed))
+            warnings.append(say("failed", setting=name, failed=counted(failed, "request")))
     note = " ".join(filter(None, [unread.sentence, *unread.remedies()]))
     return list(filter(None, [note, *warnings] if unread.is_many else [*warnings, note]))

@@ -30,7 +30,7 @@ from siming_tasks.study.analysis.comparison import (
 )
 from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH_EACH
 from siming_tasks.study.analysis.verdicts import baseline_title, four_answers
-from siming_tasks.study.results.comparable import TaskRun, comparison_entries, groups
+from siming_tasks.study.results.comparable import TaskRun, comparison_entries, largest_group
 from siming_tasks.study.results.evaluate_records import partial_text
 from siming_tasks.study.words import say
 
@@ -126,11 +126,6 @@ class Standing:
     rubric: str = ""
 
     @property
-    def exams(self) -> str:
-        """The noun for the exams in sentences."""
-        return "SYNTHETIC exams" if self.synthetic else "exams"
-
-    @property
     def reference(self) -> str:
         """Name of the reference labels, as text; empty where nothing is compared."""
         return reference_of(self.comparison.facts["reference"]) if self.comparison else ""
@@ -214,7 +209,8 @@ def stand(
 ) -> Standing | None:
     """One setting's judges, its tests not yet corrected for other settings; None without an entrant.
 
-    The largest group of runs that can be compared is; the others are shown apart with the reason.
+    The largest group of runs that can be compared is; the others are shown apart with the reason. Of two largest
+    groups none is compared.
     """
     if not entrants:
         return None
@@ -224,14 +220,15 @@ def stand(
         fit = [int(run.panel.asked.sum()) for run in group if run.panel.answered_share >= COMPARABLE]
         return max(fit, default=0), len(fit), len(group)
 
-    together, apart = groups([entrant.task_run for entrant in entrants], allow, weight)
-    aligned = align(comparison_entries(together[0], allow), allow)
-    judges = {entry.name: entry.panel for entry in aligned}
-    first = aligned[0].panel
+    together, apart = largest_group([entrant.task_run for entrant in entrants], allow, weight)
     about: dict[str, Any] = {
         "synthetic": dataset.synthetic, "people": dataset.people, "rubric": dataset.rubric.status or "",
     }  # fmt: skip
-    if not (first.counted & first.answered).any() and not any((m.counted & m.answered).any() for m in judges.values()):
+    if not together:
+        return Standing(setting, None, apart, held, say("no largest group"), **about)
+    judges = {entry.name: entry.panel for entry in align(comparison_entries(together, allow), allow)}
+    first = next(iter(judges.values()))
+    if not any((matrix.counted & matrix.answered).any() for matrix in judges.values()):
         return Standing(setting, None, apart, held, say("withheld"), **about)
     made = compare_judges(judges, setting=setting, points=rater_points(dataset, first), mapping=options.mapping,
                           roles={name: held[name].role for name in judges})  # fmt: skip

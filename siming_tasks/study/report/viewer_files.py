@@ -36,6 +36,7 @@ from siming_tasks.benchmark.tasks.expected_requests import asked_steps, step_spa
 from siming_tasks.benchmark.tasks.prompt import build_prompt, prompt_hash
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.files import atomic_write, read_text
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.public_facts import public_media
 from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset
@@ -63,7 +64,7 @@ def shorten(text: str) -> str:
     """At most :data:`HEAD` + :data:`TAIL` characters, saying how many are left out in between."""
     if len(text) <= HEAD + TAIL:
         return text
-    return f"{text[:HEAD]}\n⟦{len(text) - HEAD - TAIL:,} characters left out⟧\n{text[-TAIL:]}"
+    return f"{text[:HEAD]}\n⟦{counted(len(text) - HEAD - TAIL, 'character')} left out⟧\n{text[-TAIL:]}"
 
 
 def script_json(value: Any) -> str:

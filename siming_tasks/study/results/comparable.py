@@ -19,6 +19,7 @@ from siming_tasks.benchmark.record import Record
 from siming_tasks.benchmark.types import CONSENSUS, UNKNOWN_MODE, UnitChoice
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
+from siming_tasks.common.printed_value import counted
 from siming_tasks.media import recorded_mode
 from siming_tasks.options import CONDITIONS, DIFFERENCES
 from siming_tasks.study.results.run import Run
@@ -78,7 +79,7 @@ def comparable(a: TaskRun, b: TaskRun, allow: Collection[str] = ()) -> list[str]
         if differ and name not in allow:
             value, other, request, _ = differ[0]
             number = sum(pair[3] for pair in differ)
-            share = "every request" if number == both else f"{number:,} of {both:,} requests"
+            share = "every request" if number == both else f"{number:,} of {counted(both, 'request')}"
             reasons.append(
                 f"Runs {a.name!r} and {b.name!r} differ in {name}: {value} against {other} ({request}; {share}). "
                 f"Compare runs with the same {name}, or accept the difference (--allow {name})."
@@ -102,26 +103,30 @@ def comparison_entries(entrants: Sequence[TaskRun], allow: Collection[str] = ())
     return [ComparisonEntry(entrant.name, entrant.panel) for entrant in entrants]
 
 
-def groups(
+def largest_group(
     entrants: Sequence[TaskRun], allow: Collection[str] = (), weight: Callable[[Sequence[TaskRun]], Any] = len
-) -> tuple[list[list[TaskRun]], dict[str, str]]:
-    """The runs in groups within which all can be compared; and why the others are not in the first.
+) -> tuple[list[TaskRun], dict[str, str]]:
+    """The largest group of runs that can all be compared, and by run why it is not in it.
+
+    The order of the runs does not matter. If two groups are largest there is none, and no run is in it.
 
     Args:
-        entrants: the runs.
+        entrants: the runs, each with a name of its own.
         allow: members of :data:`DIFFERENCES` to accept.
-        weight: the group with the largest comes first; its size.
+        weight: size of a group.
     """
-    comparable_groups: list[list[TaskRun]] = []
-    for entrant in entrants:
-        home = next((group for group in comparable_groups if not reason_against(entrant, group, allow)), None)
+    groups: list[list[TaskRun]] = []
+    for entrant in sorted(entrants, key=lambda run: run.name):
+        home = next((group for group in groups if not reason_against(entrant, group, allow)), None)
         if home is None:
-            comparable_groups.append([entrant])
+            groups.append([entrant])
         else:
             home.append(entrant)
-    comparable_groups.sort(key=weight, reverse=True)  # stable: of equal groups the one that was given first
-    others = [entrant for group in comparable_groups[1:] for entrant in group]
-    return comparable_groups, {run.name: reason_against(run, comparable_groups[0], allow) for run in others}
+    groups.sort(key=weight, reverse=True)
+    tied = len(groups) > 1 and weight(groups[0]) == weight(groups[1])
+    apart = {run.name: reason_against(run, groups[0 if place else 1], allow)
+             for place, group in enumerate(groups) if place or tied for run in group}  # fmt: skip
+    return ([] if tied else sorted(groups[0], key=entrants.index)), apart
 
 
 def reason_against(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str]) -> str:

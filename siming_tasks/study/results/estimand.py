@@ -10,10 +10,9 @@ import numpy as np
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.types import CONSENSUS
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
-
-_PLURAL = {"video": "videos", "performance": "performances", "student": "students", "site": "sites"}
 
 
 @dataclass(frozen=True)
@@ -52,10 +51,9 @@ class Estimand:
     @property
     def sentence(self) -> str:
         """The estimand in one sentence, plain text: escape it for Markdown, as a rater's name is in it."""
-        unit = self.unit if self.clusters == 1 else _PLURAL[self.unit]
-        of = "" if self.unit == "video" else f" of {self.clusters:,} {unit}"
+        of = "" if self.unit == "video" else f" of {counted(self.clusters, self.unit)}"
         part = f" of the split {one_line(self.part)}" if self.part else ""
-        exams = f"{self.videos:,} videos{part}{of}, taken as a sample of {_PLURAL[self.unit]} like these"
+        exams = f"{counted(self.videos, 'video')}{part}{of}, taken as a sample of {self.unit}s like these"
         if self.unit == "site":
             where = ""
         elif self.sites > 1:
@@ -63,7 +61,7 @@ class Estimand:
         else:
             where = " at this one site" if self.sites else ""
         kept = [unit for unit in self.fixed if unit != "site"]
-        where += f"; these {' and '.join(_PLURAL[unit] for unit in kept)} stand for themselves" if kept else ""
+        where += f"; these {' and '.join(f'{unit}s' for unit in kept)} stand for themselves" if kept else ""
         # the number and not the names: a name is somebody's text, and the raters are in the result beside this
         who = "the consensus" if self.reference == CONSENSUS else f"the points of {one_line(self.reference)}"
         if self.reference == CONSENSUS and self.raters:

@@ -15,6 +15,7 @@ from siming_tasks.benchmark.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.benchmark.tasks.prompting import PromptOptions
 from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.files import sha256_json
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data import Dataset
 from siming_tasks.media import recorded_mode
 from siming_tasks.options import Options
@@ -30,7 +31,7 @@ def count_questions(setting: str, dataset: Dataset, asked: Collection[str]) -> d
 def partial_text(counts: Mapping[str, Any]) -> str:
     """``4 of 6 questions`` of a run that was asked fewer than a complete run, which it is not ranked with; or empty."""
     asked, expected = counts["asked"], counts["expected"]
-    return f"{asked:,} of {expected:,} questions" if asked < expected else ""
+    return f"{asked:,} of {counted(expected, 'question')}" if asked < expected else ""
 
 
 def evaluate_records(

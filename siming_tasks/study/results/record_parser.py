@@ -24,6 +24,7 @@ from siming_tasks.benchmark.tasks.prompting import PromptOptions, steps_in_part
 from siming_tasks.benchmark.types import CORRECT, INCORRECT
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.public_facts import public_name, public_word
 from siming_tasks.common.sanitize import is_number, well_formed
 from siming_tasks.data.dataset import Dataset
@@ -143,7 +144,7 @@ class RecordParser:
         problems = []
         for file, names in self._disagree.items():
             shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-            what = f"{len(names):,} replies read otherwise than their records say ({shown}); the replies count."
+            what = f"{counted(len(names), 'reply')} read otherwise than recorded ({shown}); the replies count."
             fix = "The log was made by another version or edited; find out which."
             problems.append(Problem("reply-disagrees", what, fix, file, severity="warning"))
         return problems
@@ -242,7 +243,9 @@ class RecordParser:
         given = row.get(key)
         if isinstance(given, dict) and (unknown := sorted(given.keys() - {step.id for step in asked})):
             shown = ", ".join(repr(name[:64]) for name in unknown[:3]) + ", ..." * (len(unknown) > 3)
-            what = f"{len(unknown):,} steps were not asked of video {source.video_id!r} ({shown}); not counted."
+            what = (
+                f"{counted(len(unknown), 'answer')} on steps not asked of {source.video_id!r} ({shown}); not counted."
+            )
             self._note("step-unknown", what, "Correct the ids.", key, "warning")
         reply = raw_reply(row) if "response" in row else json.dumps({key: row.get(key)})
         form = setting.answer_format

@@ -20,7 +20,7 @@ from siming_tasks.benchmark.tasks.expected_requests import expected_ids, expecte
 from siming_tasks.benchmark.types import CONSENSUS, UnitChoice
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.printed_value import share_text
+from siming_tasks.common.printed_value import counted, share_text
 from siming_tasks.data import Dataset, as_dataset, check_reference
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.data.splits import take_part
@@ -83,9 +83,9 @@ class Run(Shown):
             rows.append((name, f"{len(records):,} of {len(self.asked(name)):,}", share, said))
         return Card(
             f"{self.name} on {self.dataset.title}",
-            f"Answers to {len(rows)} setting{'s' * (len(rows) != 1)} about {len(self.dataset.videos):,} exams.",
+            f"Answers to {counted(len(rows), 'setting')} about {counted(len(self.dataset.videos), 'exam')}.",
             ("setting", "requests", "steps answered", "replies"), rows,
-            f"{len(self.problems)} findings about its files." if self.problems else "",
+            f"{counted(len(self.problems), 'finding')} about its files." if self.problems else "",
         )  # fmt: skip
 
     @cached_property
@@ -287,7 +287,7 @@ def read_run(
         every = expected_ids(TASKS[name], dataset.videos)
         if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
             shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
-            what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."
+            what = f"no line for {len(lacking)} of {counted(len(asked), 'request')} ({shown}); they count as missing."
             fix = "Add them, or accept that coverage is below 100 %."
             problems.append(Problem("prediction-missing", what, fix, str(source.path), None, name, "warning"))
     if strict and (errors := [problem for problem in problems if problem.severity == "error"]):
@@ -322,7 +322,7 @@ class Scores(Shown):
             for key in shown.of(ANSWERED, ALL).names("metric"):
                 table = RANKED if CATALOGUE[key].compared else ANSWERED
                 found = shown.one(table, ALL, key)
-                rows.append((name, key, str(found), f"{found.n:,} videos", " ".join(notes(found))))
+                rows.append((name, key, str(found), counted(found.n, "video"), " ".join(notes(found))))
         note = " ".join(["Missing answers count as full points or “correct”.", *self.notes])
         return Card(f"Scores on {self.dataset.title}", "", ("setting", "metric", "value [95 % interval]", "of", ""),
                     rows, note)  # fmt: skip

@@ -10,6 +10,7 @@ from siming_tasks.benchmark.record import Record
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import steps_of
 from siming_tasks.benchmark.tasks.prompting import steps_in_part
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 
@@ -113,7 +114,7 @@ def unread_reply(record: Record, reply: str, asked: int) -> UnreadReply:
     """Entry of a record and the number of steps that it was asked about; of a long reply, both ends are kept."""
     name = "/".join(filter(None, (record.id, record.conditions.part)))
     if (left_out := len(reply) - 2 * ENDS) > 0:
-        reply = f"{reply[:ENDS]}\n⟦{left_out:,} characters left out⟧\n{reply[-ENDS:]}"
+        reply = f"{reply[:ENDS]}\n⟦{counted(left_out, 'character')} left out⟧\n{reply[-ENDS:]}"
     about = record.setting, record.video_id, record.step_id, record.status
     return UnreadReply(name, *about, dict(record.missing), asked, reply)
 
@@ -159,10 +160,8 @@ class UnreadNote:
     def _said_of_signs(self) -> Iterator[str]:
         for name, counts in self.signs.items():
             if alike := counts.get(ALIKE, 0):
-                yield (
-                    f"{name}: {alike:,} of {counts[SEVERAL]:,} replies give every step the "
-                    "same answer; read some of them."
-                )
+                replies = counted(counts[SEVERAL], "reply")
+                yield f"{name}: one answer for every step in {alike:,} of {replies}; read some of them."
             if loops := counts.get(LOOP, 0):
                 yield f"{name}: {loops:,} {'reply ends' if loops == 1 else 'replies end'} in a loop."
 

@@ -115,7 +115,17 @@ def test_three_states_have_three_sentences(judges, matrix):
         assert sure.pairs[0].state == state and sure.pairs[0].estimate.low is None
         assert ("p = 0.031 and alike in every exam" in sure.sentence()) == (state == "better")
     again = compare_judges({"a": judges["weak"], "b": judges["copy"]})
-    assert again.pairs[0].state == "as good" and again.sentence().endswith(" give the same answers, over 80 exams.")
+    assert again.pairs[0].state == "as good"
+    assert again.sentence().endswith("give the same answers, over 80 exams: they are the same run, or copies of it.")
+    assert {each.leads for each in four_answers(again)} == {"same answers"}
+
+
+@pytest.mark.parametrize("said", [0.0, 1.0])
+def test_a_single_run_without_a_value_says_why(said):
+    verdicts = make_exams(np.random.default_rng(0), videos=12, steps=3, answer="error")
+    alone = compare_judges({"always": verdicts.predicting(np.full((12, 3), said))}).sentence()
+    assert alone == ("always has no value in MCC, over 12 exams (undefined (0/0): the reference or the judge has a "
+                     "single class).")  # fmt: skip
 
 
 def test_a_lead_that_rests_on_what_was_left_out_is_not_shown():

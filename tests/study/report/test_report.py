@@ -258,8 +258,8 @@ def test_tokens_and_cost_of_a_run(lab: Lab, make_run: Callable[..., Path], tmp_p
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     out = lab.report(tmp_path / "out", run)
     page = (out / "models" / "org-paid.html").read_text()
-    assert "80,006 tokens in, 400 out; 1 EUR, 0.25 a video; 2 s a reply (95 %: 2)" in page
-    assert "60,003 (of 3 requests) tokens in, 400 out; 1 EUR, 0.25 a video" in page
+    assert "80,006 tokens in, 400 tokens out; 1 EUR, 0.25 a video; 2 s a reply (95 %: 2)" in page
+    assert "60,003 tokens in (of 3 requests), 400 tokens out; 1 EUR, 0.25 a video" in page
     assert "answered by m-" in page and "2026&lt;" not in page and "<b>2026" not in page
     report = json.loads((out / "report.json").read_text())
     assert report["runs"][0]["settings"]["full_score"]["usage"]["cost"]["EUR"]["total"] == 1.0

@@ -67,6 +67,8 @@ def of_json(setting: str, part: dict[str, Any], answers: list[dict[str, Any]]) -
     for each in answers:
         for name in ("leads", "sees_video", "physicians", "rival", "cite", "single"):
             facts[setting, name, each["run"]] = each[name]
+        if each["single"]:
+            facts[setting, "single, printed", each["run"]] = " to ".join(f"{value:.3f}" for value in each["single"])
     facts[setting, "sentence"] = part["sentence"]
     return facts
 
@@ -118,10 +120,21 @@ def of_text(text: str) -> Facts:
             facts.setdefault((setting, "rank", name), numbers(rank))
     for table, setting in re.findall(r"((?:^\|.*\n)+)\nFour answers in (full_\w+)\.$", text, flags=re.MULTILINE):
         for row in re.findall(r"^\| (.*) \|$", table, flags=re.MULTILINE)[2:]:
-            name, leads, saw, _, claim, *_ = row.split(" | ")
+            name, leads, saw, _, claim, _, single, _ = row.split(" | ")
+            if single != "-":
+                facts[setting, "single, printed", name] = single
             facts[setting, "leads", name], facts[setting, "physicians", name] = leads, claim.replace("-", "")
             facts[setting, "sees_video", name] = saw.split(", over ")[0]
     return facts
+
+
+def of_judge(page: Path) -> Facts:
+    """Facts of the page of one judge."""
+    (name,) = re.findall("<h1>.*<bdi>(.*?)</bdi>", text := page.read_text())
+    sections = re.findall(r'<section id="(full_\w+)"(.*?)</section>', text, flags=re.DOTALL)
+    found = {setting: re.search(r"With single \w+ as the reference its [\w ()]+ is ([-\d. to]+)\.<", text)
+             for setting, text in sections}  # fmt: skip
+    return {(setting, "single, printed", name): said[1] for setting, said in found.items() if said}
 
 
 def of_csv(path: Path) -> Facts:
@@ -146,6 +159,9 @@ def doors(exams: Dataset, runs: dict[str, Path], root: Path, said: Callable[...,
     for name, part in json.loads((root / "report" / "report.json").read_text())["comparisons"].items():
         told["report.json"] |= of_json(name, part["comparison"], part["answers"])
     told["report"] = of_page((root / "report" / "index.html").read_text())
+    pages = (root / "report" / "models").glob("*.html")
+    told["judges"] = {fact: value for page in pages for fact, value in of_judge(page).items()}
+    assert sum(fact[1] == "single, printed" for fact in told["judges"]) >= len(runs)
     told["tables"] = {fact: value for name in SETTINGS
                       for fact, value in of_csv(root / "report" / "tables" / f"{name}.csv").items()}  # fmt: skip
     for name in (name for name in runs if name.startswith("m")):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from siming_tasks.benchmark.metrics import ScoreMatrix
 from siming_tasks.benchmark.record import Record
 from siming_tasks.common.errors import DataError
 from siming_tasks.options import CONDITIONS
-from siming_tasks.study.results.comparable import TaskRun, _conditions, comparable, comparison_entries, groups
+from siming_tasks.study.results.comparable import TaskRun, _conditions, comparable, comparison_entries, largest_group
 
 
 def entrant(name: str, prompts: list[object]) -> TaskRun:
@@ -33,14 +35,28 @@ def test_the_first_difference_is_named_and_all_are_counted():
     assert comparable(*runs, allow=["prompt"]) == []
 
 
-def test_runs_fall_into_groups_within_which_all_can_be_compared():
+def names(runs):
+    return [run.name for run in runs]
+
+
+def test_the_largest_group_within_which_all_can_be_compared():
     a, b, c, d = (entrant(name, prompts) for name, prompts in zip("abcd", ("x", "y", "y", "yy"), strict=True))
-    found, why = groups([a, b, c, d])
-    assert [[run.name for run in group] for group in found] == [["b", "c"], ["a"], ["d"]]
+    found, why = largest_group([a, c, b, d])
+    assert names(found) == ["c", "b"]  # as they were given
     assert {*why} == {"a", "d"} and "differ in prompt" in why["a"] and "different videos" in why["d"]
     assert [entry.name for entry in comparison_entries([b, c])] == ["b", "c"]
     with pytest.raises(DataError, match=r"differ in prompt: x against y .*; every request"):
         comparison_entries([a, b])
+
+
+@pytest.mark.parametrize("prompts", [("x", "y"), ("x", "x", "y", "y"), ("x", None, "y"), ("x", "y", "z", "x")])
+def test_the_group_does_not_depend_on_the_order_of_the_runs(prompts):
+    """Of two groups of one size neither is chosen; what a run does not state differs from nothing."""
+    runs = [entrant(f"m{place}", [prompt]) for place, prompt in enumerate(prompts)]
+    (first, why), *others = (largest_group(order) for order in permutations(runs))
+    assert all(({*names(found)}, apart) == ({*names(first)}, why) for found, apart in others)
+    assert {*names(first), *why} == {*names(runs)} and all("differ in prompt" in reason for reason in why.values())
+    assert names(first) == {2: [], 3: ["m0", "m1"], 4: ["m0", "m3"] if "z" in prompts else []}[len(prompts)]
 
 
 def test_a_mode_that_is_not_known_is_not_stated() -> None:

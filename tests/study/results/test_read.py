@@ -115,11 +115,11 @@ def test_the_four_forms_of_the_format_and_raw_replies(dataset: Dataset, tmp_path
         (FULL, "prediction-invalid", "needs either `scores` or `response`", "error"),
         ({**FULL, "video_id": "v9", "scores": {}}, "video-unknown", "no video 'v9'; the line is not", "warning"),
         ({**CLIP, "step_id": "x", "score": 1}, "step-unknown", "video 'v001' has no clip of step 'x'", "warning"),
-        ({**FULL, "scores": {"cpr_77": 1}}, "step-unknown", "1 steps were not asked of video 'v001' ('cpr", "warning"),
+        ({**FULL, "scores": {"cpr_77": 1}}, "step-unknown", "1 answer on steps not asked of 'v001' ('cpr", "warning"),
         ({**CLIP, "step_id": "cpr_01", "score": 9}, "answer-missing",
          "step 'cpr_01' has no usable answer (off_scale); it counts as missing.", "warning"),
         ({**FULL, "scores": {"cpr_01": 1}}, "prediction-missing",
-         "full_score: 2 of 3 requests have no line (v002, v003); they count as missing.", "warning"),
+         "full_score: no line for 2 of 3 requests (v002, v003); they count as missing.", "warning"),
     ],
 )  # fmt: skip
 def test_a_faulty_line_is_named_with_its_fault(
@@ -229,9 +229,7 @@ def test_a_reply_is_read_anew_and_counts_where_its_record_says_otherwise(dataset
     assert records[:2] == [first, second] and first["answers"]["cpr_01"] == 0
     assert (records[2]["status"], records[2]["answers"]) == ("truncated", {})
     (said,) = [str(problem) for problem in run.problems if problem.code == "reply-disagrees"]
-    assert (
-        "3 replies read otherwise than their records say (full_score/v001, full_score/v002, full_score/v003);" in said
-    )
+    assert "3 replies read otherwise than recorded (full_score/v001, full_score/v002, full_score/v003);" in said
     logged(path, [first], texts[:1])
     assert "reply-disagrees" not in {problem.code for problem in read_run(path, dataset).problems}
 

@@ -73,7 +73,7 @@ def test_a_shard_that_would_be_empty_or_cut_an_exam_is_refused(exams: Dataset, m
         settings_named(["siming_nothing"])
     monkeypatch.setenv("SIMING_DATA", str(exams.root))
     monkeypatch.setenv("SIMING_SHARD", "1/50")
-    with pytest.raises(OptionsError, match="SIMING_SHARD=1/50 of the 4 requests of siming_full_score is empty"):
+    with pytest.raises(OptionsError, match="SIMING_SHARD=1/50 of 4 requests of siming_full_score is empty"):
         documents(TASKS["full_score"], current_run())
     monkeypatch.setenv("SIMING_ASK", "skill")
     with pytest.raises(OptionsError, match="A shard consists of whole exams"):
@@ -118,7 +118,7 @@ def test_what_a_run_lacks_is_counted(
     (log,) = first.glob("*_samples_siming_clip_score.jsonl")
     log.write_text("".join(log.read_text().splitlines(keepends=True)[1:]))
     (problem,) = read_run([first, last], exams).problems
-    assert problem.code == "prediction-missing" and problem.what.startswith("1 of ")
+    assert problem.code == "prediction-missing" and problem.what.startswith("no line for 1 of ")
 
 
 def changed(folder: Path, target: Path, name: str, value: object) -> Path:

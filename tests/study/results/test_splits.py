@@ -112,7 +112,7 @@ def test_commands_take_the_part_that_they_are_told_or_that_the_run_names(
     folder = make_run(parted, tmp_path / "a", "rater_b", settings=("full_score",))
     root = str(parted.root)
     assert main(["score", "--data", root, str(folder), "--split", "person:train"]) == 0
-    assert "over 1 videos of the split person:train" in capsys.readouterr().out
+    assert "over 1 video of the split person:train" in capsys.readouterr().out
     assert main(["score", "--data", root, str(folder), "--split", "dev"]) == 1
     assert "no video is in the split 'dev'" in capsys.readouterr().err
     on_part(folder, "person:test")

@@ -78,7 +78,7 @@ STEP = "SIMING_ASK=step asks one question per step"
         ),
         (
             UnreadNote({"full_score": {"ok": 16}}, signs={"full_score": {"several": 16, "alike": 12}}),
-            "full_score: 12 of 16 replies give every step the same answer; read some of them.",
+            "full_score: one answer for every step in 12 of 16 replies; read some of them.",
             False,
         ),
     ],

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import visible
 from siming_tasks.study.report.answer_lines import answer_lines
 from siming_tasks.study.report.exports import answered, better_text, metrics_table
@@ -51,10 +52,10 @@ def setting_values(standing: Standing) -> dict[str, Any]:
         "humans": any(row.physicians for row in rows),
         "further": further,
         "pairs": pairs,
-        "tests": made.tests if made else 0,
+        "tests": counted(made.tests if made else 0, "test"),
         "detectable": Number(made.detectable).text if made and made.detectable else None,
-        "clusters": f"{found.clusters:,} {found.unit}s" if found else None,
-        "exams": f"{made.videos:,} {standing.exams}" if made else "",
+        "clusters": counted(found.clusters, found.unit) if found else None,
+        "exams": made.exams if made else "",
         "why": standing.why,
     }
 

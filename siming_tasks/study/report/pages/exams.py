@@ -19,6 +19,7 @@ from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.types import CONSENSUS, Answer
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import MediaError
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset
 from siming_tasks.media import has_sound
@@ -253,7 +254,7 @@ class VideoTotal(NamedTuple):
     @property
     def rests_on(self) -> str:
         """Text on the steps that it rests on, such as ``29/33 steps``; empty if it is complete."""
-        return "" if self.answered == self.due else f"{self.answered}/{self.due} steps"
+        return "" if self.answered == self.due else f"{self.answered}/{counted(self.due, 'step')}"
 
 
 def video_totals(matrix: ScoreMatrix) -> list[VideoTotal]:

@@ -13,9 +13,13 @@ from siming_tasks.benchmark.metrics.evaluate import ANSWERED, RANKED, READINGS
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset
+from siming_tasks.study.analysis.comparison import Comparison
+from siming_tasks.study.analysis.physicians import physician_sentence
 from siming_tasks.study.analysis.tables import TableText, table_texts
+from siming_tasks.study.analysis.verdicts import answers_of
 from siming_tasks.study.report.formatting import page_points, usage_line
 from siming_tasks.study.report.pages.exams import difference_kind
 from siming_tasks.study.report.pages.site import VERDICTS, Page, ReportContents, answer_address, neighbours
@@ -78,13 +82,13 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
     standing = contents.standings[name]
     row = next((each for each in (*standing.rows, *standing.apart_rows) if each.name == run.source.name), None)
     own = Rows.from_json(numbers["rows"])
-    usage = numbers["usage"]
+    usage, made = numbers["usage"], standing.comparison
     return {
         "setting": name,
         "title": TASKS[name].title,
         "row": row,
-        "exams": standing.exams,
         "metric": standing.metric,
+        "physicians": _beside_physicians(made, run.source.name) if made else "",
         "steps": _steps(run.tables[name], dataset, reference, {line["id"]: f"#{name}-{line['id']}" for line in lines}),
         "by_step": lines,
         "tables": [*_tables(own, _METRICS, dataset, reference),
@@ -101,6 +105,15 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
         "cost": usage_line(usage, len(matrix.video_ids)) if usage else "",
         "served": list(usage["served"]) if usage else [],
     }  # fmt: skip
+
+
+def _beside_physicians(made: Comparison, run: str) -> str:
+    """Sentences on a run compared with the physicians; empty where it is not."""
+    if run not in made.physicians:
+        return ""
+    said, single = physician_sentence(made.physicians[run], run, made.answer, made.unseen), answers_of(made, run)
+    metric = CATALOGUE[made.headline].title
+    return f"{said} {say('single', metric=metric, single=single.single_range)}" if single.single else said
 
 
 def _examples(run: RunAnalysis, name: str) -> list[UnreadReply]:
@@ -194,9 +207,9 @@ def _file(run: RunAnalysis, dataset: Dataset, reference: str) -> Section:
 
 
 def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
-    rows = [("not recorded" if mode == UNKNOWN_MODE else mode, f"{n:,} requests")
+    rows = [("not recorded" if mode == UNKNOWN_MODE else mode, counted(n, "request"))
             for mode, n in media.get("modes", {}).items()]  # fmt: skip
-    rows += [(f"sent as {name}", f"{n:,} requests") for name, n in media.get("encodings", {}).items()]
+    rows += [(f"sent as {name}", counted(n, "request")) for name, n in media.get("encodings", {}).items()]
     for key, unit in (("n_frames", "frames"), ("fps", "frames/s")):
         if key in media:
             low, high = media[key]["min"], media[key]["max"]
