@@ -51,12 +51,12 @@ def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun], rater: 
             sides = zip(
                 truth.tolist(), matrix.counted.tolist(), matrix.predicted.tolist(), matrix.asked.tolist(), strict=True
             )
-            for video_id, (true, counted, said, asked) in zip(matrix.video_ids, sides, strict=True):
+            for video_id, (true, known, said, asked) in zip(matrix.video_ids, sides, strict=True):
                 video = run.dataset.video(video_id)
                 student, site = (cell(one_line(text or "")) for text in (video.extra.get("student"), video.site))
                 about = [setting, name, cell(video_id), student, site]
                 lines.writerows(
-                    [*about, step, f"{true[s]:g}" if counted[s] else "", "" if said[s] != said[s] else f"{said[s]:g}",
+                    [*about, step, f"{true[s]:g}" if known[s] else "", "" if said[s] != said[s] else f"{said[s]:g}",
                      status.get((video_id, step), "no_line"), *end]
                     for s, step in enumerate(matrix.step_ids) if asked[s]
                 )  # fmt: skip

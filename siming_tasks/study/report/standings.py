@@ -113,6 +113,7 @@ class Standing:
         apart: by run that is listed apart, the reason.
         entrants: all of them, by name.
         synthetic: the exams are simulated; ``people``: who labelled them, in the plural.
+        reference: name of the reference labels, as text.
         rubric: what its rubric says of its own state; empty if nothing.
     """
 
@@ -124,11 +125,7 @@ class Standing:
     synthetic: bool = False
     people: str = "physicians"
     rubric: str = ""
-
-    @property
-    def reference(self) -> str:
-        """Name of the reference labels, as text; empty where nothing is compared."""
-        return reference_of(self.comparison.facts["reference"]) if self.comparison else ""
+    reference: str = ""
 
     @property
     def metric(self) -> str:
@@ -223,6 +220,7 @@ def stand(
     together, apart = largest_group([entrant.task_run for entrant in entrants], allow, weight)
     about: dict[str, Any] = {
         "synthetic": dataset.synthetic, "people": dataset.people, "rubric": dataset.rubric.status or "",
+        "reference": reference_of(options.rater),
     }  # fmt: skip
     if not together:
         return Standing(setting, None, apart, held, say("no largest group"), **about)

@@ -172,14 +172,17 @@ def test_only_like_runs_stand_together_and_only_models_are_ranked(lab: Lab, tmp_
         assert set(found["comparison"]["ranks"]) == {"example/Noisy-7B"}
         assert found["comparison"]["unranked"]["oracle"].startswith("A reference judge")
     how: dict[str, Any] = {"noise": 0.5, "settings": ("full_error",)}
-    runs = [write_run(lab.dataset, tmp_path / name, "rater_a", model=name, **how) for name in "ab"]
+    runs = [write_run(lab.dataset, tmp_path / name, "rater_a", model=name, **how) for name in "abc"]
     one(runs[1]).write_text(one(runs[1]).read_text().replace('"p-full"', '"p-other"'))
-    out = lab.report(tmp_path / "out", *runs)
-    other = json.loads((out / "report.json").read_text())["comparisons"]["full_error"]
-    assert other["comparison"]["runs"] == ["a"] and "differ in prompt" in other["apart"]["b"]
-    page = (out / "index.html").read_text()
-    assert "Not comparable" in page and "differ in prompt" in page
-    assert "differ in prompt" in (out / "tables" / "full_error.csv").read_text()
+    for given, compared in ((runs, ["a", "c"]), (runs[1::-1], None)):  # of two groups of one run neither is ranked
+        out = lab.report(tmp_path / f"out{len(given)}", *given)
+        other = json.loads((out / "report.json").read_text())["comparisons"]["full_error"]
+        assert (other["comparison"] or {}).get("runs") == compared and "differ in prompt" in other["apart"]["b"]
+        page = (out / "index.html").read_text()
+        assert "Not comparable" in page and "differ in prompt" in page
+        assert ("No group of comparable runs is the largest one" in page) == (compared is None)
+        table = (out / "tables" / "full_error.csv").read_text()
+        assert "differ in prompt" in table and table.count("the consensus") == len(table.splitlines()) - 1
 
 
 def test_minimal_pairs_are_a_table_of_the_judge(lab: Lab, tmp_path: Path) -> None:
