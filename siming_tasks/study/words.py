@@ -56,8 +56,7 @@ WORDS: Mapping[str, str] = {
     "columns": "; they know, column by column, {columns}",
     "student column": "the same student's other exams",
     "leak": "The column {column} alone tells which steps are wrong (AUROC {area:.2f}): "
-    "it leaks the labels and is not a "
-    "baseline.",
+    "it leaks the labels and is not a baseline.",
     "never tested": "{judge} is not tested against the no-video baselines: {why}.",
     "best baseline": "The best of these baselines, {name}, has {value} {metric}.",
     # ... of what may be cited, and what else the first lines say

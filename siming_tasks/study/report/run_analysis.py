@@ -99,9 +99,8 @@ def analyze_run(
     names = [name for name in run.settings if name not in ABLATION_TASKS]
     if not names:
         raise DataError(
-            f"{source.path}: contains only ablations, which say nothing without the plain "
-            "tasks of the same run. Run both "
-            "with one --output_path."
+            f"{source.path}: contains only ablations, which say nothing without the plain tasks of the same run. Run "
+            "both with one --output_path."
             if run.settings
             else f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?"
         )

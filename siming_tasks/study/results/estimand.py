@@ -71,9 +71,8 @@ class Estimand:
         missing = "missing answers" if self.missing is None else f"missing answers ({self.missing:.1%})"
         heard = f" {self.heard}" if self.heard else ""
         return (
-            f"Estimand: agreement with {who} ({raters}) in “{self.shown}”, over {exams}{where}; "
-            f"{missing} are left out of the metrics, and count as full points (“correct”) where imputed, in ranks and "
-            f"in tests.{heard}"
+            f"Estimand: agreement with {who} ({raters}) in “{self.shown}”, over {exams}{where}; {missing} are left out "
+            f"of the metrics, and count as full points (“correct”) where imputed, in ranks and in tests.{heard}"
         )
 
     def to_json(self) -> dict[str, Any]:

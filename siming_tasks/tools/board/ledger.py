@@ -121,9 +121,8 @@ def open_ledger(inbox: Path, archives: int, dataset: Dataset, options: Options, 
         if not new and not path.exists():
             raise DataError(
                 f"{path}: no such file, but {inbox} contains {archives:,} archives. Put it back. A new one "
-                f"(--new-ledger) forgets all published results, and allows {NUMBERS} more "
-                "per sender and setting on the "
-                "same hidden labels."
+                f"(--new-ledger) forgets all published results, and allows {NUMBERS} more per sender and setting on "
+                "the same hidden labels."
             )
         text = "" if new else read_text(path, 256_000_000)
         text += "" if text.endswith("\n") or not text else "\n"

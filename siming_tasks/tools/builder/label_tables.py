@@ -35,11 +35,9 @@ from siming_tasks.tools.builder.workbook import MAX_COLUMNS, MAX_ROWS, MAX_UNPAC
 from siming_tasks.tools.station.event_log import is_event_log
 
 FORMS = (
-    "A table has the headings `video_id, step_id, rater, points` (one row per "
-    "judgment), or `video_id, rater` and steps "
-    "(one row per video and rater), or `video_id, step_id, start, end` (times); "
-    "`siming data template` makes a workbook "
-    "to copy them into."
+    "A table has the headings `video_id, step_id, rater, points` (one row per judgment), or `video_id, rater` and "
+    "steps (one row per video and rater), or `video_id, step_id, start, end` (times); `siming data template` makes a "
+    "workbook to copy them into."
 )
 _WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")
 """How workbooks begin: an archive, or an old or protected one."""

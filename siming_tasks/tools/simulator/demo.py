@@ -66,8 +66,6 @@ def make_demo(
     short: bool = False,
     pairs: bool = False,
     sound: bool = False,
-    students: int | None = None,
-    sites: int = 1,
     jobs: int = 2,
     progress: bool = True,
 ) -> Path:
@@ -84,8 +82,6 @@ def make_demo(
         short: about 30 s per video instead of about 240 s; for tests, since times are not the rubric's and leak labels.
         pairs: counterfactual minimal pairs and ``pairs.jsonl`` instead of independent exams.
         sound: a sound track made from the same truth; rows then state the words as transcript.
-        students: number of trainees, who take the exams in turn and are named in the rows; None: one an exam, unnamed.
-        sites: number of sites, to which the trainees belong in turn; named in the rows where there are several.
         jobs: worker processes. With more than one, a script that calls this must be importable (have the usual
             ``if __name__ == "__main__"``), because workers are spawned.
         progress: show a bar on stderr.
@@ -100,7 +96,7 @@ def make_demo(
     if videos < 1 or (pairs and videos % 2):
         raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
     recipe = {"generator_version": GENERATOR_VERSION, "videos": videos, "seed": seed, "short": short, "pairs": pairs,
-              "sound": sound, "students": students, "sites": sites}  # fmt: skip
+              "sound": sound}  # fmt: skip
 
     def is_this(folder: Path) -> bool:
         try:
@@ -116,8 +112,7 @@ def make_demo(
             with atomic_write(part / "pairs.jsonl") as stream:
                 stream.writelines(json.dumps(pair.row()) + "\n" for pair in both)
         else:
-            exams = simulate_labels(videos, seed, students=students, sites=sites)
-            todo = [(exam, part, recipe, {}) for exam in exams]
+            todo = [(exam, part, recipe, {}) for exam in simulate_labels(videos, seed)]
         _describe(part, _render(todo, jobs, progress), recipe)
         shutil.rmtree(part / "rows")
 
@@ -162,10 +157,6 @@ def _make(exam: Exam, folder: Path, recipe: Mapping[str, Any], slots: Mapping[st
         for step, scores in exam.scores.items()
     ]
     row = {"video_id": exam.video_id, "media": media, "duration": played.duration, "synthetic": True, "steps": steps}
-    if recipe["students"]:
-        row["student"] = exam.student
-    if recipe["sites"] > 1:
-        row["site"] = exam.site
     if recipe["sound"]:
         row["transcript"] = [
             {"start": round(said.start, 3), "end": round(said.end, 3), "text": said.text, "who": _SPEAKERS[said.who]}

@@ -70,7 +70,7 @@ class MinimalPair:
         }
 
 
-def simulate_pairs(number: int, seed: int = 0) -> tuple[MinimalPair, ...]:
+def simulate_pairs(number: int, seed: int) -> tuple[MinimalPair, ...]:
     """Minimal pairs with their labels, history and local in turn; the recipes repeat with other trainees and looks.
 
     ``seed`` is that of trainees, raters, looks, and decides which twin is video a.
@@ -84,9 +84,8 @@ def simulate_pairs(number: int, seed: int = 0) -> tuple[MinimalPair, ...]:
         spoilt = with_consequences(*base.errors.values(), error, ability=base.ability)
         plans = (base, spoilt) if rng.random() < 0.5 else (spoilt, base)
         name = f"pair{index + 1:03d}"
-        luck, who = (seed, 100_000 + index), f"student{index + 1:03d}"
         first, second = (
-            examine(name + side, plan, raters, seed=luck, student=who, site="site1")
+            examine(name + side, plan, raters, seed=(seed, 100_000 + index))
             for side, plan in zip("ab", plans, strict=True)
         )
         pairs.append(MinimalPair(name, kind, target, error, (first, second)))

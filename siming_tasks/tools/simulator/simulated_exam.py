@@ -23,8 +23,6 @@ from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors
 
 _STREAM = 63
 """Of the random numbers that decide errors: with it 18 % of the steps of the demo of seed 0 are imperfect."""
-_BETWEEN_SITES = 0.4
-"""Standard deviation of the sites' mean abilities, where there are several; that of their students is 1."""
 
 
 @dataclass(frozen=True)
@@ -139,29 +137,18 @@ class Exam:
 
     Attributes:
         look: seed of everything that only changes the picture (room, camera, clothes, small motion).
-        student, site: who was examined, and where.
         truth: the true result of every step, by step id.
         scores: points by step id and rater (``rater_a``, ``rater_b``, ``consensus``).
     """
 
     video_id: str
     look: int
-    student: str
-    site: str
     plan: TraineeErrors
     truth: Mapping[str, StepTruth]
     scores: Mapping[str, Mapping[str, float]]
 
 
-def examine(
-    video_id: str,
-    plan: TraineeErrors,
-    raters: Mapping[str, SimulatedRater],
-    *,
-    seed: tuple[int, int],
-    student: str,
-    site: str,
-) -> Exam:
+def examine(video_id: str, plan: TraineeErrors, raters: Mapping[str, SimulatedRater], *, seed: tuple[int, int]) -> Exam:
     """The exam that follows from a plan; ``seed`` decides the raters' luck and the look of the picture."""
     truth = compute_true_scores(plan.errors)
     rngs = np.random.default_rng([seed[0], 3, seed[1]]).spawn(len(raters))
@@ -171,24 +158,17 @@ def examine(
         for step, result in truth.items()
     }
     look = int(np.random.default_rng([seed[0], 4, seed[1]]).integers(2**31))
-    return Exam(video_id, look, student, site, plan, truth, scores)
+    return Exam(video_id, look, plan, truth, scores)
 
 
-def simulate_labels(videos: int, seed: int = 0, *, students: int | None = None, sites: int = 1) -> tuple[Exam, ...]:
+def simulate_labels(videos: int, seed: int) -> tuple[Exam, ...]:
     """Exams with their labels and no pictures (thousands a second), the same for a seed on every machine.
 
-    Args:
-        videos: number of exams.
-        seed: of trainees, raters and looks.
-        students: number of trainees, who take the exams in turn; one an exam without it.
-        sites: number of sites, to which the trainees belong in turn.
+    ``seed`` is that of trainees, raters and looks; each exam has a trainee of its own.
     """
     raters, exams = draw_raters(seed), []
-    means = np.random.default_rng([seed, 10]).normal(0.0, _BETWEEN_SITES if sites > 1 else 0.0, sites)
     for number in range(videos):
-        student = number % (students or videos)
-        ability = float(means[student % sites] + np.random.default_rng([seed, 6, student]).normal())
+        ability = float(np.random.default_rng([seed, 6, number]).normal())
         plan = draw_errors(ability, np.random.default_rng([seed, _STREAM, number]))
-        who = {"student": f"student{student + 1:03d}", "site": f"site{student % sites + 1}"}
-        exams.append(examine(f"sim{number + 1:03d}", plan, raters, seed=(seed, number), **who))
+        exams.append(examine(f"sim{number + 1:03d}", plan, raters, seed=(seed, number)))
     return tuple(exams)

@@ -35,9 +35,9 @@ _GOP_SECONDS = 2
 
 
 def perform(
-    plan: TraineeErrors, *, pace: Pace = FULL, fps: int = FPS, seed: int = 0, slots: Mapping[str, float] | None = None
+    plan: TraineeErrors, *, pace: Pace = FULL, seed: int = 0, slots: Mapping[str, float] | None = None
 ) -> Performance:
-    """Play an exam of the embedded rubric's 33 steps; their spans fall on frames of rate ``fps``.
+    """Play an exam of the embedded rubric's 33 steps; their spans fall on frames.
 
     ``seed`` decides between harmless variants (tempo, legal orders, a wet chest...) and, at full pace, how long each
     span is; ``slots`` has the least seconds of a step's span, by step id, where that is to be longer.
@@ -46,7 +46,7 @@ def perform(
     least = {step: max(drawn.get(step, 0.0), (slots or {}).get(step, 0.0)) for step in drawn | dict(slots or {})}
 
     def play(slots: Mapping[str, float], leads: Mapping[str, float]) -> Performance:
-        s = Choreography(plan, pace, fps, seed, slots, leads)
+        s = Choreography(plan, pace, FPS, seed, slots, leads)
         s.me.put(seen=1, x=176, lx=154, rx=198)
         s.aide.put(seen=1, x=112, lx=90, rx=134, gx=0.5, gy=0.4)
         s.by.put(seen=1, x=48, lx=26, rx=70, gx=0.6, gy=0.4)

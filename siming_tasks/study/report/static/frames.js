@@ -4,6 +4,9 @@
 // A sentence of ours, which the page brings along; text in braces is filled in.
 SIMING.say = (key, values = {}) => JSON.parse(document.querySelector("main").dataset.words)[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
+// A number with its noun.
+SIMING.counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
 SIMING.make = (name, text, attributes = {}) => {
   const node = document.createElement(name);
   if (text !== undefined && text !== null) node.textContent = text;

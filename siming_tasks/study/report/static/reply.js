@@ -67,9 +67,10 @@
     if (others.length) pairs.push(["Without answer", others.map((name) => `${name} (${entry.missing[name]})`).join(", ")]);
     const media = entry.media || {};
     if (media.mode && media.mode !== "unknown") {
+      const frames = media.n_frames ?? media.file_frames;
       const speed = media.fps ?? media.file_fps;
       const rate = speed ? `, ${speed} frames/s` : "";
-      pairs.push(["Was shown", `${media.n_frames ?? media.file_frames} frames${media.mode === "frames" ? "" : " (as a file)"}, ${media.start} to ${media.end} s${rate}${media.density && media.density !== "native" ? `, ${media.density} density` : ""}`]);
+      pairs.push(["Was shown", `${frames == null ? "frames" : SIMING.counted(frames, "frame")}${media.mode === "frames" ? "" : " (as a file)"}, ${media.start} to ${media.end} s${rate}${media.density && media.density !== "native" ? `, ${media.density} density` : ""}`]);
       if (media.reader) pairs.push(["Reader", [media.reader, media.sampler, media.size && `at most ${media.size} px`].filter(Boolean).join(", ")]);
     } else pairs.push(["Was shown", "not recorded"]);
     return list(pairs);
@@ -148,7 +149,7 @@
     else text.append(...words(0));
     const about = scope === "full" ? ", whole video" : "";
     const head = make("h3", "");
-    head.append(...(judge ? [make("bdi", judge), ": reply"] : ["Reply"]), ` (${entry.length.toLocaleString("en")} characters${about})`);
+    head.append(...(judge ? [make("bdi", judge), ": reply"] : ["Reply"]), ` (${SIMING.counted(entry.length, "character")}${about})`);
     box.append(head, text);
     const note = place
       ? answer === undefined ? `Marked: named, not answered (${entry.missing[step] || "not asked"})` : "Marked: this answer"
@@ -208,7 +209,7 @@
     const times = entry ? SIMING.frameTimes(entry.media || {}) : [];
     const holder = make("div", undefined, { class: "frames" });
     if (times.length && player) {
-      const button = make("button", `Show the ${times.length} frames`, { type: "button" });
+      const button = make("button", `Show ${SIMING.counted(times.length, "frame")}`, { type: "button" });
       button.addEventListener("click", () => thumbnails(player, times, holder, button));
       buttons.append(" ", button);
     }
