@@ -133,8 +133,7 @@ def _section(part: Comparison, reference: str) -> Section:
     notes: list[str] = [Name(f"{run}: {why}") for run, why in part.unranked.items()]
     if part.facts.get("allowed"):
         notes.append(say("allowed", what=", ".join(part.facts["allowed"])))
-    if part.detectable:
-        notes.append(f"A difference of {part.detectable:.3f} would be detected with 80 % power.")
+    notes += filter(None, [part.detectable_sentence])
     section: Section = [Table(["run", "rank", CATALOGUE[part.headline].label], lines, notes=notes)]
     section += [literal(no_video_sentence(part, [run])) for run in part.judged]
     section += [literal(physician_sentence(part.physicians[run], run, part.answer, part.unseen))

@@ -13,7 +13,7 @@ from siming_tasks.study.words import WORDS
 pytestmark = pytest.mark.fast
 PACKAGE = Path(__file__).parents[2] / "siming_tasks"
 NOUNS = (
-    "attempt|cell|character|clip|cluster|error|exam|file|fold|frame|judge|line|model|packet|pair|picture|point|problem|"
+    "archive|attempt|cell|character|clip|cluster|error|exam|file|fold|frame|judge|line|model|packet|pair|picture|point|problem|"
     "question|rater|recording|replie|repeat|request|row|run|setting|site|skill|span|step|student|submission|test|video"
 )
 NUMBER = re.compile(rf"(?<!of )(?<!at most )(?<!more than )\{{[^{{}}]*:,\}} ((?!of )\w+ )?({NOUNS})s\b(?!; the rest)")

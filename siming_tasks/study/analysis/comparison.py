@@ -157,6 +157,11 @@ class Comparison(Shown):
         """True if several runs have a rank and all gave the same answers."""
         return bool(self.pairs) and all(pair.state == "as good" for pair in self.pairs)
 
+    @property
+    def detectable_sentence(self) -> str:
+        """The difference that would be detected; empty where it is unknown."""
+        return say("detectable", value=fixed(self.detectable), exams=self.exams) if self.detectable else ""
+
     def value(self, run: str) -> Estimate:
         """The headline value by which a run is ranked."""
         return self.rows.one(RANKED, run, self.headline)

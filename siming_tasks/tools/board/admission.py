@@ -11,10 +11,10 @@ from typing import Any
 from siming_tasks.benchmark.record import SUPERVISED, has_supervised_judge
 from siming_tasks.benchmark.tasks import ABLATION_TASKS, STANDARD_TASKS, TASKS
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import one_line, shown_name
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.study.analysis.claims import why_unranked
 from siming_tasks.study.results.discovery import REFERENCE_MODEL
 from siming_tasks.study.results.run import Run
 from siming_tasks.tools.board.submission import FIX, Received, predictions_of, read_submission
@@ -25,12 +25,14 @@ REFUSALS = {
     "supervised": "a supervised baseline, which was trained on the labels of this data set. Use it only in "
     "your own report; submit a model.",
 }
-"""Reason to refuse each kind of judge that :func:`siming_tasks.study.analysis.claims.why_unranked` never ranks."""
+"""Reason to refuse each kind of judge of :data:`siming_tasks.study.analysis.claims.NO_MODEL`."""
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 """Errors that a fault of the board itself raises over an unforeseen archive: only that archive loses its row."""
 
-_FINDINGS = {"answer-missing": "steps without a usable answer", "prediction-missing": "settings with missing lines"}
+_FINDINGS = {"answer-missing": ("step", " without a usable answer"),
+             "prediction-missing": ("setting", " with missing lines")}  # fmt: skip
+"""What is counted by the code of a finding, as a noun and what is said of it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
         received = read_submission(path, dataset)
         run = predictions_of(received, dataset)
         role = role_of(received.submission.run, run.records)
-        if why_unranked(role, 1.0):
+        if role in REFUSALS:
             raise DataError(f"{path}: {REFUSALS[role]}")
         if errors := [problem for problem in run.problems if problem.severity == "error"]:
             raise DataError.of(errors, shown=3)
@@ -77,7 +79,8 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
         card = received.submission.model
         # what is odd is counted by kind; its reasons would tell of labels
         kinds = Counter(problem.code for problem in run.problems)
-        findings = [one_line(f"{n:,} {_FINDINGS.get(code, code)}.") for code, n in kinds.items()]
+        named = ((n, *_FINDINGS.get(code, (f"{code} finding", ""))) for code, n in kinds.items())
+        findings = [f"{counted(n, noun)}{said}." for n, noun, said in named]
         findings += ["The model has seen test data, according to its card."] if card.saw_test_data == "yes" else []
         return Entry(replace(received, predictions=b""), run, settings, tuple(findings), shown_name(card.name))
     except _UNFORESEEN as error:

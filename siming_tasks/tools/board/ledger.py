@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, read_text, sha256_json
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.processes import locked
 from siming_tasks.common.sanitize import alike, one_line, shown_name
 from siming_tasks.data import Dataset
@@ -120,7 +121,7 @@ def open_ledger(inbox: Path, archives: int, dataset: Dataset, options: Options, 
             raise DataError(f"{path}: a ledger already exists. Leave --new-ledger out.")
         if not new and not path.exists():
             raise DataError(
-                f"{path}: no such file, but {inbox} contains {archives:,} archives. Put it back. A new one "
+                f"{path}: no such file, but {inbox} contains {counted(archives, 'archive')}. Put it back. A new one "
                 f"(--new-ledger) forgets all published results, and allows {NUMBERS} more per sender and setting on "
                 "the same hidden labels."
             )

@@ -225,9 +225,8 @@ def predictions_of(received: Received, dataset: Dataset) -> Run:
         path = Path(folder) / "predictions.jsonl"
         path.write_bytes(received.predictions)
         try:
-            run = read_run(
-                path, dataset, allow=("dataset",), strict=False
-            )  # said below, once, by the archive's own digest
+            # another data set is said below, once, by the archive's own digest
+            run = read_run(path, dataset, allow=("dataset",), strict=False)
         except DataError as error:
             raise DataError(f"{received.path}: {str(error).replace(str(path), path.name)}") from None
     problems = [
@@ -260,10 +259,7 @@ def _line_fault(line: bytes, steps: int) -> str | None:
         return None
     if put := row.get("asking") or row.get("part"):
         how = str(put)[:_LONGEST_ANSWER]
-        return (
-            f"asked in another way ({how}), which is not part of the benchmark; a board "
-            "accepts only the plain questions."
-        )
+        return f"asked in another way ({how}); a board accepts only the plain questions of the benchmark."
     if other := sorted(row.keys() - _KEYS):
         return f"key {other[0][:64]!r}; a submission contains answers and their status, no raw replies."
     for name in (*_ANSWERS, "missing"):

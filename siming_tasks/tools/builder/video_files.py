@@ -109,18 +109,15 @@ def find_sources(
             code, what, fix = "media-unreadable", str(recording), "Export the video again."
         else:
             sources[name] = recording
-            loss = loss_problem(
-                recording, recording.lost, allow_loss
-            )  # the build warns of a small one, and of all of it
-            found = recording.cut(), loss if loss and loss.severity == "error" else None
-            problems += [problem for problem in found if problem]
+            loss = loss_problem(recording, recording.lost, allow_loss)
+            # of a small loss the build itself warns, when all of it is known
+            problems += filter(None, [recording.cut(), loss if loss and loss.severity == "error" else None])
         if code:
             problems.append(Problem(code, what, fix, row.file, row.lines[0], "video_id"))
     known = {path for match in files.values() for path in match}
     if spare := [path for path in videos.files if path not in known]:
         shown = spare[0].name + (", ..." if len(spare) > 1 else "")
-        files_have = "video files have" if len(spare) > 1 else "video file has"
-        what = f"{len(spare)} {files_have} no row in the sheet ({shown}); left out."
+        what = f"{counted(len(spare), 'video file')} without a row in the sheet ({shown}); left out."
         problems.append(Problem("video-unlabelled", what, "Add their rows.", str(videos.folder), severity="warning"))
     return sources, problems
 

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_bytes
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import cell_text, one_line
 from siming_tasks.tools.builder.label_rows import NAMES
 
@@ -158,8 +159,8 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
         number, text, fix = cells[0]
         more = f" (and {len(cells) - 1:,} more of the column)" if len(cells) > 1 else ""
         problems.append(Problem("cells-unseen", f"{text!r} {how}{more}.", f"{fix}.", file, number, f"column {letter}"))
-    colours = "conditional formats, which are not read" if len(sheet.conditional_formatting) else ""
-    comments = f"{len(unread)} comments, which are not read, the first at {unread[0]}" if unread else ""
+    colours = "conditional formats not read" if len(sheet.conditional_formatting) else ""
+    comments = f"{counted(len(unread), 'comment')} not read, the first at {unread[0]}" if unread else ""
     if named := " and ".join(filter(None, (comments, colours))):
         fix = "Write their content into the cells if it counts."
         problems.append(Problem("cells-unread", f"has {named}.", fix, file, severity="warning"))

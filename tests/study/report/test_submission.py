@@ -226,7 +226,7 @@ def test_an_inbox_without_its_ledger_or_list_is_refused(dozen: Dataset, tmp_path
     with pytest.raises(DataError, match=r"inbox\.senders\.txt: no such file\. Write one line per sender"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
     (tmp_path / "inbox.senders.txt").write_text("acme, Acme Inc\nother\n")
-    with pytest.raises(DataError, match=r"no such file, but .* contains 1 archives.*allows 3 more per sender"):
+    with pytest.raises(DataError, match=r"no such file, but .* contains 1 archive.*allows 3 more per sender"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
     assert not (tmp_path / "inbox.ledger.jsonl").exists() and not (tmp_path / "board").exists()
     build_board(inbox, dozen, tmp_path / "board", OPTIONS, new_ledger=True, **how)

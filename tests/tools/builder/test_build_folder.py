@@ -448,5 +448,7 @@ def test_command_builds_a_data_set(given: dict[str, Path], tmp_path: Path, capsy
         and "9 is outside the range" in shown.err
         and "no such" in shown.err
     )
-    assert "warning [video-unlabelled]" in shown.err and "1 video file has no row in the sheet (spare.avi)" in shown.err
+    assert (
+        "warning [video-unlabelled]" in shown.err and "1 video file without a row in the sheet (spare.avi)" in shown.err
+    )
     assert json.loads((tmp_path / "exams/videos.jsonl").read_text().splitlines()[0])["canary"] == dataset.meta["canary"]

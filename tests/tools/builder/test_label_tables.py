@@ -353,9 +353,7 @@ def test_what_is_in_a_workbook_and_not_read_is_named(tmp_path: Path) -> None:
 
     _, problems = read(book(tmp_path / "a.xlsx", ROWS, change))
     assert [(problem.code, problem.severity) for problem in problems] == [("cells-unread", "warning")]
-    said = (
-        "has 1 comments, which are not read, the first at C2: should be 1 and conditional formats, which are not read."
-    )
+    said = "has 1 comment not read, the first at C2: should be 1 and conditional formats not read."
     assert problems[0].what == said
 
 

@@ -107,7 +107,7 @@ def test_two_exams_by_keyboard(browser: Any, sit: Sit, store: Path) -> None:
     keys(browser, "1", "3", DOWN, "0")  # 3 of 12: there are no 30, so that it went on; DOWN stays at the last
     assert "2 finished" in text(browser, "#progress")
     assert complaints(browser) == []
-    assert "2 of 2 exams finished by Dr. Li" in station.end()
+    assert "Exams finished by Dr. Li: 2 of 2." in station.end()
 
 
 def test_frames_are_stepped_by_their_own_times(browser: Any, sit: Sit) -> None:
@@ -304,7 +304,7 @@ def test_adjudication_by_keyboard(browser: Any, sit: Sit, begin: Sit, videos: Pa
     turn_to(browser, "exam a.mp4")
     assert browser.execute_script(f"return {steps}") == "call"
     keys(browser, "7")
-    assert "2 of 2 exams finished by consensus" in station.end()
+    assert "Exams finished by consensus: 2 of 2." in station.end()
     decided = [event.value for event in EventLog.read(store).events("adjudicate", "consensus")]
     assert [value for value in decided if isinstance(value, int)] == [1, 3, 7] and complaints(browser) == []
 

@@ -53,9 +53,8 @@ def setting_values(standing: Standing) -> dict[str, Any]:
         "further": further,
         "pairs": pairs,
         "tests": counted(made.tests if made else 0, "test"),
-        "detectable": Number(made.detectable).text if made and made.detectable else None,
+        "detectable": made.detectable_sentence if made else "",
         "clusters": counted(found.clusters, found.unit) if found else None,
-        "exams": made.exams if made else "",
         "why": standing.why,
     }
 
