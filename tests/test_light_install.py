@@ -46,7 +46,7 @@ COMMANDS = {
         "132 judged steps"
     ),
     "data rate {exams} --rater kim --no-browser --store {out}/kim.sqlite": "page 200",
-    "run requests {out}/job.jsonl --data {exams} --model m --setting full_score --limit 1 --frames 2": "1 requests",
+    "run requests {out}/job.jsonl --data {exams} --model m --setting full_score --limit 1 --frames 2": "1 request ",
     "score {out}/rater_a.jsonl --data {exams}": "kappa (quadratic)",
     "compare {out}/rater_a.jsonl {out}/rater_b.jsonl --data {exams}": "rater_b",
     "report {out}/rater_a.jsonl --data {exams} --out {out}/report --jobs 1": "1 run",

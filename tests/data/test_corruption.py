@@ -208,7 +208,7 @@ FOUND: list[tuple[Spoil, str, str, str]] = [
      "media/v001.mp4 has no digest"),
     (link("/etc", "elsewhere"), "symlink-outside", "error", "a link that leaves the folder"),
     (text("x.names.csv", b"a"), "private-inside", "error", "private table of names"),
-    (text("media/IMG_1.mov", b"x"), "media-spare", "warning", "1 files in media/ belong to no"),
+    (text("media/IMG_1.mov", b"x"), "media-spare", "warning", "media/ has 1 file that no video uses"),
     (step(appicable=False), "key-unknown", "warning", "Is it 'applicable'?"),
     (rows(lambda c: c[0]["steps"].pop(1)), "step-missing", "warning", "skill 'cpr' lacks cpr_02"),
     (step(applicable=False), "na-with-score", "warning", "cpr_01 are not applicable but have"),
@@ -224,7 +224,7 @@ FOUND: list[tuple[Spoil, str, str, str]] = [
     (each("student", "未知", "未知", "x"), "no-name", "error", "student: '未知' is not a name. Leave the key out."),
     (step(score={"Final": 2, "consensus": 2}), "rater-aggregate", "error", "'Final' is a decision or a mean"),
     (each("student", "s1", "s2", "s2", performance="p"), "performance-student", "warning", "p (s1, s2)."),
-    (step(findings={"ghost": {"reason": "slow"}}), "finding-rater", "warning", "findings of 'ghost' in 1 steps"),
+    (step(findings={"ghost": {"reason": "slow"}}), "finding-rater", "warning", "findings of 'ghost' in 1 step"),
 ]  # fmt: skip
 """What the check finds in a folder that opens."""
 

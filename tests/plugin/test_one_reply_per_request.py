@@ -111,7 +111,7 @@ def test_what_a_class_says_and_what_becomes_of_it(row: dict[str, Any], says: Any
 
 
 def test_replies_that_cannot_be_matched_to_requests_are_not_scored() -> None:
-    with pytest.raises(SimingError, match="Saying returned 1 replies to 2 requests; they"):
+    with pytest.raises(SimingError, match="Saying returned 1 reply to 2 requests; they"):
         one_reply_per_request(Saying(lambda *_: ["one"]), Backend("x"), [keyed(request("1")), keyed(request("2"))])
 
 

@@ -268,7 +268,7 @@ def _unkept_ids(rows: Sequence[LabelRow]) -> Iterator[Problem]:
                 why = str(error)
         if why:
             what = f"video {row.video!r} cannot be kept as an id: {why}."
-            yield Problem("id-not-kept", what, f"Rename it {fix}", row.file, row.lines[0], "video_id")
+            yield Problem("id-not-kept", what, f"Rename it {fix}", row.file, row.line, "video_id")
 
 
 def rater_names(

@@ -90,9 +90,8 @@ def ratings_labels(path: Path, rubric: Rubric, use: UseRatings) -> tuple[list[Ju
             undecided += not agreed.step(step).decided and len({at.points for _, at in given}) > 1
             nobody = [("", StepState())] if span != (None, None) else []
             for who, at in given or nobody:
-                rows.append(
-                    Judgment(exam.name, step, who, at.points, at.applicable, *span, {}, str(path), len(rows) + 1)
-                )
+                place = (exam.name, step, str(path), len(rows) + 1)
+                rows.append(Judgment(*place, who, at.points, at.applicable, *span, {}))
     if differing:
         what = f"raters marked {counted(len(differing), 'step')} differently, the first being {differing[0]}."
         add("span-differs", what, f"Choose whose marks are the spans: --spans-from {' or '.join(map(repr, raters))}.")
@@ -177,7 +176,8 @@ def _hardly_played(
     for rater, played in shares.items():
         if few := sorted(each for each in played if each[0] < _WATCHED):
             share, name = few[0]
-            what = f"{rater} scored {len(few)} of {counted(len(played), 'exam')} with less than half of a video played"
+            share_of = f"{len(few)} of {counted(len(played), 'exam')}"
+            what = f"{rater} scored {share_of} with less than half of the video played"
             fix = "Ask whether the videos were watched elsewhere; if not, have them rated again."
             least = f"the least of all {name!r} ({100 * share:.0f} %)"
             yield Problem("hardly-played", f"{what}, {least}.", fix, str(path), severity="warning")

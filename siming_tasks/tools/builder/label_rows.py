@@ -24,32 +24,39 @@ COPY = 10
 
 
 @dataclass(frozen=True)
-class Judgment:
-    """One row of the table: a rater's judgment of one step of a video, and its place in the file.
+class _OfStep:
+    """What a table says of one step of a video, by the names of the table, and its place: the file and the row."""
+
+    video: str
+    step_id: str
+    file: str
+    line: int
+
+    def problem(self, code: str, what: str, fix: str, column: str | None = None, **more: Any) -> Problem:
+        """A finding about this row."""
+        what = f"video {self.video!r}, step {self.step_id!r}: {what}"
+        return Problem(code, what, fix, self.file, self.line, column, **more)
+
+
+@dataclass(frozen=True)
+class Judgment(_OfStep):
+    """One row of the table: a rater's judgment of one step.
 
     Attributes:
-        video: the name that the table has for it.
-        step_id: of the rubric.
         rater: ``consensus`` for what was agreed; "" for a row of times alone.
         points: None where the rater gave none.
         applicable: False for ``N/A``.
         start: seconds of the video.
         end: seconds of the video.
         about: student and site.
-        file: the table.
-        line: row of the table, from 1.
     """
 
-    video: str
-    step_id: str
     rater: str
     points: float | None
     applicable: bool
     start: float | None
     end: float | None
     about: Mapping[str, str]
-    file: str
-    line: int
 
     @property
     def place(self) -> str:
@@ -61,34 +68,20 @@ class Judgment:
         """True for a row that nobody filled in."""
         return self.points is None and self.applicable and self.start is None and self.end is None
 
-    def problem(self, code: str, what: str, fix: str, column: str | None = None, **more: Any) -> Problem:
-        """A finding about this row."""
-        what = f"video {self.video!r}, step {self.step_id!r}: {what}"
-        return Problem(code, what, fix, self.file, self.line, column, **more)
-
 
 @dataclass(frozen=True)
-class LabelRow:
-    """Labels of one step of one video, put together from the rows ``lines`` of tables; ``file`` has the first.
+class LabelRow(_OfStep):
+    """Labels of one step, put together from all its rows; its place is that of the first.
 
     ``timed`` is the row that its times are from.
     """
 
-    video: str
-    step_id: str
-    file: str
-    lines: tuple[int, ...]
     start: float | None = None
     end: float | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
     applicable: bool = True
     about: Mapping[str, str] = field(default_factory=dict)
     timed: Judgment | None = None
-
-    def problem(self, code: str, what: str, fix: str, where: str | None = None, **more: Any) -> Problem:
-        """A finding about this row."""
-        what = f"video {self.video!r}, step {self.step_id!r}: {what}"
-        return Problem(code, what, fix, self.file, self.lines[0], where, **more)
 
 
 @dataclass(frozen=True)
@@ -171,10 +164,10 @@ def _step(video: str, step_id: str, rows: Sequence[Judgment], problems: list[Pro
         problems.append(silent[0].problem("applicable-differs", what, fix, "points"))
     scores = {name: row.points for name, row in given.items() if row.points is not None}
     about = {name: value for row in reversed(rows) for name, value in row.about.items()}
-    lines = tuple(row.line for row in rows)
     applicable = all(row.applicable for row in given.values())
     timed = next((row for row in rows if row.start is not None or row.end is not None), None)
-    return LabelRow(video, step_id, rows[0].file, lines, times["start"], times["end"], scores, applicable, about, timed)
+    return LabelRow(video, step_id, rows[0].file, rows[0].line, **times, scores=scores, applicable=applicable,
+                    about=about, timed=timed)  # fmt: skip
 
 
 def _points(row: Judgment) -> str:

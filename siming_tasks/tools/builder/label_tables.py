@@ -248,8 +248,8 @@ class _Table:
                 self._unknown_step(number, step_id)
                 continue
             value, applicable = self._points(number, row[column], step, column)
-            yield Judgment(row["video_id"], step_id, row["rater"], value, applicable, start, end, about,
-                           self.file, number)  # fmt: skip
+            place = (row["video_id"], step_id, self.file, number)
+            yield Judgment(*place, row["rater"], value, applicable, start, end, about)
 
     def _names(self, number: int, row: Mapping[str, str]) -> None:
         """A finding for each name that nobody can see to be what it is."""

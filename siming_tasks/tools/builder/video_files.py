@@ -113,7 +113,7 @@ def find_sources(
             # of a small loss the build itself warns, when all of it is known
             problems += filter(None, [recording.cut(), loss if loss and loss.severity == "error" else None])
         if code:
-            problems.append(Problem(code, what, fix, row.file, row.lines[0], "video_id"))
+            problems.append(Problem(code, what, fix, row.file, row.line, "video_id"))
     known = {path for match in files.values() for path in match}
     if spare := [path for path in videos.files if path not in known]:
         shown = spare[0].name + (", ..." if len(spare) > 1 else "")

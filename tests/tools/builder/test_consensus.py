@@ -25,7 +25,7 @@ FACTS = {"manikin": Rater("instrument"), "timing": Rater("rule")}
 
 
 def row(scores: dict[str, float], **more: Any) -> LabelRow:
-    return LabelRow("v1", "cpr_01", "sheet.csv", (2,), scores=scores, **more)
+    return LabelRow("v1", "cpr_01", "sheet.csv", 2, scores=scores, **more)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_list_to_adjudicate_is_private_from_its_first_byte_holds_no_formula_
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", noted)
-    rows = [LabelRow(name, "cpr_01", "sheet.csv", (2,), scores={"=cmd": 1.0, "rater_b": 0.0}) for name in EVIL]
+    rows = [LabelRow(name, "cpr_01", "sheet.csv", 2, scores={"=cmd": 1.0, "rater_b": 0.0}) for name in EVIL]
     before = os.umask(0)  # which forbids nothing
     path = write_adjudication(tmp_path / "a.xlsx", rubric_from(RUBRIC), rows)
     os.umask(before)

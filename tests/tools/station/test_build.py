@@ -155,7 +155,7 @@ def test_spans_of_two_raters_are_not_mixed(decided: EventLog, exams: Exams, make
     wu = Rating(decided, "Dr. Wu", exams)
     mark(wu, A, "look", 1, 4)
     mark(wu, A, "call", 10, 19)
-    first = "raters marked 1 steps differently, the first being exam a.mp4 look"
+    first = "raters marked 1 step differently, the first being exam a.mp4 look"
     with pytest.raises(DataError, match=f"{first}.*--spans-from"):
         make(decided)
     for name, look, call in (("Dr. Li", (0.0, 0.5), None), ("Dr. Wu", (0.1, 0.5), (1.0, 2.0))):

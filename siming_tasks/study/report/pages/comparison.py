@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from siming_tasks.study.report.figure import forest_plot
 from siming_tasks.study.report.formatting import shortened
 from siming_tasks.study.report.pages.site import Page, ReportContents
 from siming_tasks.study.report.row_tables import number
-from siming_tasks.study.report.standings import JudgeRow, Standing, reference_of
+from siming_tasks.study.report.standings import Standing, reference_of
 from siming_tasks.study.report.table import Name, Number, Table, limit_codes
 
 
@@ -28,7 +28,8 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
     parts = [setting_values(standing) for standing in contents.standings.values()]
     warnings = [(run["name"], run["slug"], note) for run in contents.report["runs"] for note in run["warnings"]]
     site.page("index.html", "comparison.html", parts=parts, runs=len(contents.analyses), warnings=warnings,
-              reference=reference_of(contents.report["options"]["rater"], dataset))  # fmt: skip
+              reference=reference_of(contents.report["options"]["rater"], dataset), answered=answered,
+              better_text=better_text)  # fmt: skip
 
 
 def setting_values(standing: Standing) -> dict[str, Any]:
@@ -36,9 +37,9 @@ def setting_values(standing: Standing) -> dict[str, Any]:
     made, figure = standing.comparison, forest_plot(standing)
     rows, pairs = standing.rows, _pairs(standing)
     further = replace(metrics_table(standing), notes=()) if made else None
-    cells, apart = ([_cells(row) for row in part] for part in (rows, standing.apart_rows))
-    printed = [*(row.values() for row in (*cells, *apart)), *(row for each in (further, pairs) if each
-                                                              for row in each.rows)]  # fmt: skip
+    printed: list[Sequence[Any]] = [[number(each) for each in (row.value, row.physicians, row.minus, row.over)]
+                                    for row in (*rows, *standing.apart_rows)]  # fmt: skip
+    printed += [row for each in (further, pairs) if each for row in each.rows]
     found = next((row.value for row in rows if row.value and row.value.low is not None), None)
     return {
         "setting": standing.setting,
@@ -46,8 +47,8 @@ def setting_values(standing: Standing) -> dict[str, Any]:
         "answers": [[_isolated(text, standing) for text in line] for line in answer_lines(standing)],
         "metric": standing.metric,
         "figure": figure.page() if figure else None,
-        "rows": cells,
-        "apart": apart,
+        "rows": rows,
+        "apart": standing.apart_rows,
         "limits": limit_codes(cell for row in printed for cell in row if isinstance(cell, Number)),
         "humans": any(row.physicians for row in rows),
         "further": further,
@@ -68,24 +69,6 @@ def _isolated(sentence: str, standing: Standing) -> Markup:
         form.format(shortened(visible(part), 44)) if place % 2 else escape(visible(part))
         for place, part in enumerate(parts)
     )
-
-
-def _cells(row: JudgeRow) -> Mapping[str, Any]:
-    return {
-        "name": row.name,
-        "role": row.role,
-        "slug": row.slug,
-        "rank": row.rank,
-        "value": number(row.value),
-        "physicians": number(row.physicians),
-        "beside": number(row.minus, signed=True),
-        "over": number(row.over, signed=True),
-        "rival": row.rival,
-        "beats": row.beats,
-        "better": better_text(row),
-        "answered": answered(row),
-        "notes": row.notes,
-    }
 
 
 def _pairs(standing: Standing) -> Table | None:
