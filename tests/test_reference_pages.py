@@ -106,29 +106,16 @@ def test_the_fields_of_results_rows_tables_and_comparisons_are_explained(short_d
     assert [word for word in named if word not in text] == []
 
 
-def test_every_file_and_name_of_the_architecture_page_exists() -> None:
+def test_every_file_and_name_that_contributors_are_told_of_exists() -> None:
+    drawn = re.findall(r"^  ([a-z/, ]+)$", PAGE.split("who may import whom", 1)[1].split("```", 1)[0], re.MULTILINE)
+    assert [{*row.split(", ")} for row in drawn] == [row - {"__init__", "benchmark", "study"} for row in LAYERS[::-1]]
+    for page in ("SKILL.md", "CONTRIBUTING.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        named = {*PATH.findall(text), *re.findall(r"\b((?:utils|tests|docs)/[\w/.-]+\.(?:py|md))", text)}
+        assert len(named) > 10 and [path for path in named if not (ROOT / path).exists()] == []
     paths, files = PATH.findall(PAGE), [path for path, _ in ROWS]
     assert len(paths) > 15 and [path for path in paths if not (ROOT / path).exists()] == []
     assert 10 < len(files) <= MOST_FILES and len(set(files)) == len(files)
     for path, name in ROWS:  # defined or imported there
         text = (ROOT / path).read_text(encoding="utf-8")
         assert re.search(rf"^(?:def |class |from .* import .*\b)?{name}\b", text, re.MULTILINE), (path, name)
-
-
-def test_the_layers_of_the_page_are_those_that_imports_are_held_to() -> None:
-    drawn = PAGE.split("who may import whom", 1)[1].split("```", 1)[0]
-    lines = [re.match(r"  ([a-z/, ]+)$", line) for line in drawn.splitlines()]
-    rooms = [set(line[1].split(", ")) for line in lines if line]
-    assert rooms == [layer - {"__init__", "benchmark", "study"} for layer in reversed(LAYERS)]
-    tree = PAGE.split("siming_tasks/\n", 1)[1].split("```", 1)[0]
-    there = {path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.glob("*.py"))}
-    assert set(re.findall(r"^  ([a-z]+)/", tree, re.MULTILINE)) == there
-
-
-def test_every_file_that_contributors_are_told_of_exists() -> None:
-    for page in ("SKILL.md", "CONTRIBUTING.md"):
-        text = (ROOT / page).read_text(encoding="utf-8")
-        paths = set(PATH.findall(text)) | set(re.findall(r"\b((?:utils|tests|docs)/[\w/.-]+\.(?:py|md))", text))
-        short = set(re.findall(r"`((?:metrics|tasks|media|models|data|cli)/[\w/.-]+)`", text))
-        paths |= {f"siming_tasks/{path}" for path in short}
-        assert len(paths) > 10 and [path for path in paths if not (ROOT / path).exists()] == []
