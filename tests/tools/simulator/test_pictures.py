@@ -1,6 +1,4 @@
-"""What the drawings promise to the eye: colours, the clock in view, bystanders who react to nothing."""
-
-import colorsys
+"""What the drawings promise to the eye: the clock in view, bystanders who react to nothing."""
 
 import numpy as np
 import pytest
@@ -13,30 +11,6 @@ from siming_tasks.tools.simulator.scene import CLOCK, Scene
 from siming_tasks.tools.simulator.video import FPS, perform
 
 LOOKS = [draw_appearance(seed) for seed in range(200)]
-
-
-def like_skin(bgr):
-    """Hue from pink over orange to ochre, neither grey nor glaring, not nearly black: what human skin is."""
-    blue, green, red = (part / 255 for part in bgr)
-    hue, saturation, value = colorsys.rgb_to_hsv(red, green, blue)
-    return (hue < 50 / 360 or hue > 350 / 360) and 0.15 < saturation < 0.70 and value > 0.3
-
-
-def far(one, other):
-    return np.abs(np.subtract(one, other)).max()
-
-
-def test_nobody_wears_skin_and_overlapping_things_differ_in_colour():
-    for look in LOOKS:
-        people = (look.trainee, look.aide, look.bystander)
-        worn = {look.shirt, look.trousers, *(c for p in people for c in (p.top, p.legs, p.cap, p.mask))}
-        assert like_skin(look.skin) and like_skin(look.trainee.skin)
-        assert not [color for color in (*worn, look.floor, look.wall) if like_skin(color)]
-        lit = [tuple(np.multiply(color, look.light)) for color in (look.floor, look.wall)]
-        assert min(far(person.skin, look.skin) for person in people) >= 28  # hands on the chest
-        assert min(far(person.top, color) for person in people for color in lit) >= 25
-        assert min(far(color, lit[0]) for color in (look.skin, look.shirt, look.trousers)) >= 25
-        assert len({person.top for person in people}) == 3
 
 
 @pytest.mark.parametrize("seed", range(3))
