@@ -132,15 +132,8 @@ def with_profile(source: Path, target: Path) -> Path:
     data = bytearray(source.read_bytes())
     box = struct.pack(">I4s4s", 12 + 128 + len(HIDDEN), b"colr", b"prof") + bytes(36) + b"acsp" + bytes(88) + HIDDEN
     at, ends = 0, []
-    for name, skip in (
-        (b"moov", 8),
-        (b"trak", 8),
-        (b"mdia", 8),
-        (b"minf", 8),
-        (b"stbl", 8),
-        (b"stsd", 16),
-        (b"avc1", 86),
-    ):
+    heads = dict.fromkeys((b"moov", b"trak", b"mdia", b"minf", b"stbl"), 8) | {b"stsd": 16, b"avc1": 86}
+    for name, skip in heads.items():
         while bytes(data[at + 4 : at + 8]) != name:
             at += int.from_bytes(data[at : at + 4], "big")
         ends.append(at)
