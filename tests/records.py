@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,24 @@ from siming_tasks.benchmark.record import Conditions, Record, distinct_records
 from siming_tasks.data import Dataset
 from siming_tasks.study.results import read_predictions
 
-__all__ = ["distinct", "number_of", "prediction", "record_json", "sample", "write_labels", "write_predictions",
-           "write_rater"]  # fmt: skip
+__all__ = ["change_rows", "distinct", "number_of", "prediction", "read_rows", "record_json", "sample", "write_labels",
+           "write_predictions", "write_rater", "write_rows"]  # fmt: skip
+
+
+def read_rows(path: Path) -> list[Any]:
+    """The values of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write_rows(path: Path, rows: Iterable[Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def change_rows(path: Path, how: Callable[[list[Any]], object]) -> None:
+    """Change the values of a file of JSON lines in place."""
+    how(rows := read_rows(path))
+    write_rows(path, rows)
 
 
 def sample(schema: Mapping[str, Any]) -> Any:

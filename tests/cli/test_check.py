@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -13,6 +12,7 @@ from siming_tasks.cli import main
 from siming_tasks.cli.terminal import fold_problems
 from siming_tasks.common.errors import Problem
 from tests.data.conftest import unstate
+from tests.records import change_rows
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
@@ -25,8 +25,7 @@ def test_what_repeats_is_folded_and_nothing_is_lost(
     short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = shutil.copytree(short_demo, tmp_path / "exams")
-    rows = [json.loads(line) | {"sites": "A"} for line in (folder / "videos.jsonl").read_text().splitlines()]
-    (folder / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    change_rows(folder / "videos.jsonl", lambda rows: [row.update(sites="A") for row in rows])
     unstate(folder)
     out = printed(capsys, str(folder))[1]
     assert out.count("warning [key-unknown]") == 3

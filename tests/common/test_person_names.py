@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from siming_tasks.tools.builder.template import rater_names
 from siming_tasks.tools.station.event_log import EventLog, Known
 from siming_tasks.tools.station.worklist import rater_name
 from tests.data.conftest import RUBRIC, make_folder
+from tests.records import change_rows
 
 TINY = rubric_from(RUBRIC)
 EXAM = "a" * 64
@@ -53,12 +53,9 @@ def login(folder: Path, first: str, second: str) -> str:
 
 
 def folder_of_rows(folder: Path, first: str, second: str) -> str:
-    rows = make_folder(folder / "set", videos=1) / "videos.jsonl"
-    content = [json.loads(line) for line in rows.read_text().splitlines()]
-    for row in content:
-        for step in row["steps"]:
-            step["score"] = {first: 1, second: 1, "consensus": 1}
-    rows.write_text("".join(json.dumps(row) + "\n" for row in content))
+    score = {first: 1, second: 1, "consensus": 1}
+    path = make_folder(folder / "set", videos=1) / "videos.jsonl"
+    change_rows(path, lambda rows: [step.update(score=score) for row in rows for step in row["steps"]])
     return "\n".join(map(str, check_dataset(folder / "set", quick=True).errors))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -16,6 +15,7 @@ import yaml
 
 from siming_tasks.common.files import sha256_file
 from siming_tasks.data.folder_files import write_folder
+from tests.records import change_rows
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
 """Changes the rows of the folder's ``videos.jsonl``."""
@@ -141,9 +141,7 @@ def edit(folder: Path) -> Edit:
     """Change the rows of the folder's ``videos.jsonl`` in place; it states no digest any more."""
 
     def change(how: Callable[[list[dict[str, Any]]], Any]) -> None:
-        rows = [json.loads(line) for line in (folder / "videos.jsonl").read_text().splitlines()]
-        how(rows)
-        (folder / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        change_rows(folder / "videos.jsonl", how)
         unstate(folder)
 
     return change

@@ -19,6 +19,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.data.dataset import read_pairs
 from tests.data.conftest import state, turn, unstate, write_video
+from tests.records import change_rows
 
 Rows = list[dict[str, Any]]
 Spoil = Callable[[Path], Any]
@@ -28,9 +29,7 @@ def rows(how: Callable[[Rows], Any], *, stated: bool = False) -> Spoil:
     """Spoil the rows; unless ``stated``, of a folder that states no digest of them."""
 
     def spoil(root: Path) -> None:
-        content = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
-        how(content)
-        (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in content))
+        change_rows(root / "videos.jsonl", how)
         if not stated:
             unstate(root)
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -91,24 +92,35 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
 
-@pytest.fixture
-def hub(folder: Path) -> Iterator[Hub]:
-    server = Hub(("127.0.0.1", 0), Handler)
-    server.root, server.seen = folder, []
+@contextmanager
+def serving(server: Hub) -> Iterator[None]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    yield server
+    yield
     server.shutdown()
     thread.join()
     server.server_close()
 
 
+@pytest.fixture
+def hub(folder: Path) -> Iterator[Hub]:
+    server = Hub(("127.0.0.1", 0), Handler)
+    server.root, server.seen = folder, []
+    with serving(server):
+        yield server
+
+
+def asking(hub: Hub, home: Path, **more: str) -> dict[str, str]:
+    """The environment of a process that asks this hub."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "SIMING_", "HUGGING"))}
+    at = {"HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HOME": str(home), "NO_PROXY": "*"}
+    return {**kept, **at, **more}
+
+
 def fetch(hub: Hub, home: Path, *data: str, **more: str) -> list[object]:
     """Resolve and open each of ``data`` in a fresh process: the hub's library reads its environment when imported."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "SIMING_", "HUGGING"))}
-    hub_at = {"HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HOME": str(home), "NO_PROXY": "*"}
     command = [sys.executable, "-c", FETCH, *data]
-    done = subprocess.run(command, env={**kept, **hub_at, **more}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=asking(hub, home, **more), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,18 +13,12 @@ from siming_tasks.common.errors import SimingError
 from siming_tasks.data import restate
 from siming_tasks.options import Options
 from siming_tasks.plugin.preflight import plan
+from tests.records import change_rows
 
 
 @pytest.fixture
 def copy(short_demo: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(short_demo, tmp_path / "data"))
-
-
-def edit(root: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
-    path = root / "videos.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    change(rows)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def no_spans(rows: list[dict[str, Any]]) -> None:
@@ -59,7 +52,7 @@ def test_tasks_without_documents_are_refused(
     monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, tasks: list[str], shard: str, words: str
 ) -> None:
     if change:
-        edit(copy, change)
+        change_rows(copy / "videos.jsonl", change)
         restate(copy)
     monkeypatch.setenv("SIMING_DATA", str(copy))
     monkeypatch.setenv("SIMING_SHARD", shard)
@@ -85,7 +78,7 @@ def test_a_misspelt_task_is_named_and_draws_no_demo(host: Callable[..., Any], tm
 
 @pytest.mark.host
 def test_the_real_command_stops_before_the_model_is_loaded(host: Callable[..., Any], copy: Path) -> None:
-    edit(copy, lambda rows: rows[0]["steps"][0].update(step_id="cpr_99"))
+    change_rows(copy / "videos.jsonl", lambda rows: rows[0]["steps"][0].update(step_id="cpr_99"))
     nowhere = "pretrained=/no/such/model,device=cpu"
     run = host("--model", "qwen2_5_vl", "--model_args", nowhere, "--tasks", "siming_full", data=copy)
     assert run.code == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -19,6 +18,7 @@ from siming_tasks.models.baselines import Judge, judge
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.reply import NOT_KNOWN, AskedRequest, Reply
 from siming_tasks.plugin.run_context import current_run
+from tests.records import change_rows
 
 Doc = dict[str, Any]
 
@@ -47,11 +47,10 @@ def relabelled(source: Path, root: Path, change: Callable[[Doc, RubricStep], Any
     """A copy of a data set in which ``change(label, rubric step)`` has changed the labels in place."""
     shutil.copytree(source, root)
     steps = open_dataset(source).rubric.by_id
-    rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
-    for row in rows:
-        for label in row["steps"]:
-            change(label, steps[label["step_id"]])
-    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    change_rows(
+        root / "videos.jsonl",
+        lambda rows: [change(label, steps[label["step_id"]]) for row in rows for label in row["steps"]],
+    )
     restate(root)
     return root
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import shutil
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from siming_tasks.plugin.hooks.docs import documents
 from siming_tasks.plugin.reply import Reply
 from siming_tasks.plugin.run_context import RunContext, current_run, run_of, running, threads_inherit
 from tests.plugin.hooks.conftest import build, docs, record, reply
+from tests.records import read_rows, write_rows
 
 FRAMES = {"media": "frames"}
 Begin = Callable[..., None]
@@ -45,10 +45,10 @@ def test_loading_a_task_again_reads_the_environment_again(
 
 def test_a_run_asks_about_the_part_of_a_split_that_it_is_told(run: Dataset, begin: Begin, tmp_path: Path) -> None:
     root = Path(shutil.copytree(run.root, tmp_path / "copy"))
-    rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
+    rows = read_rows(root / "videos.jsonl")
     for number, row in enumerate(rows):
         row |= {"split": "test" if number % 2 else "train", "splits": {"person": "dev" if number == 3 else "test"}}
-    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(root / "videos.jsonl", rows)
     restate(root)
     names = [row["video_id"] for row in rows]
     begin(root, SPLIT="test")

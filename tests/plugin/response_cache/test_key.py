@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.data import restate
 from siming_tasks.media import request_media, store
 from siming_tasks.plugin.hooks import docs
 from siming_tasks.plugin.response_cache import key
 from siming_tasks.plugin.response_cache.key import UnidentifiedModel, identity_of
+from tests.plugin.hooks.conftest import relabelled
 from tests.plugin.serving import Server, completion
 from tests.study.report.secret_forms import FORMS, given_to, traces
 
@@ -55,26 +55,17 @@ class Watching(Echo):
         return super().generate_until(requests)
 
 
-def relabelled(data: Path, root: Path) -> str:
-    """The same exams with one label corrected: another digest, the same questions."""
-    shutil.copytree(data, root)
-    first, *more = (root / "videos.jsonl").read_text().splitlines()
-    row = json.loads(first)
-    score = row["steps"][0]["score"]
-    score.update({name: 0 if value else 1 for name, value in score.items()})
-    (root / "videos.jsonl").write_text("\n".join([json.dumps(row), *more]) + "\n")
-    restate(root)
-    return str(root)
-
-
 def test_the_same_request_hits_and_any_other_does_not(
     ask: Callable[..., Any], short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def corrected(label: dict[str, Any], _: Any) -> None:
+        label["score"] = {name: 0 if value else 1 for name, value in label["score"].items()}
+
     first = ask(Echo())
     assert first.new == 3
     for model, same in (
         (Echo(api_key="sk-private", timeout=600, batch_size=2, device="cuda:1"), {}),  # who asks, and how it travels
-        (Echo(), {"DATA": relabelled(short_demo, tmp_path / "relabelled")}),
+        (Echo(), {"DATA": str(relabelled(short_demo, tmp_path / "relabelled", corrected))}),  # the same questions
     ):
         again = ask(model, **same)
         assert again.new == 0 and again.replies == first.replies, same

@@ -16,8 +16,8 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.study.results.read_predictions import load_predictions
 from siming_tasks.study.results.run import read_run
-from tests.records import distinct, record_json, sample, write_predictions
-from tests.study.results.test_read import flat, lines, logged
+from tests.records import distinct, record_json, sample, write_predictions, write_rows
+from tests.study.results.test_read import flat, logged
 
 FORMS = [name for name, task in TASKS.items() if task.answer_format.record_fields]
 
@@ -87,7 +87,7 @@ def test_a_prediction_file_written_by_hand_may_hold_them(dataset: Dataset, tmp_p
         {"setting": "full_score", "video_id": "v001",
          "scores": {"cpr_01": 2, "cpr_02": "not visible", "cpr_03": 5, "aed_01": 3}},
     ]  # fmt: skip
-    read = flat(dict(read_run(lines(tmp_path / "p.jsonl", rows), dataset).records))
+    read = flat(dict(read_run(write_rows(tmp_path / "p.jsonl", rows), dataset).records))
     found = {record["id"]: record for record in read}
     first = found["full_score_abstain/v001"]
     assert (first["status"], list(first["abstained"]), first["missing"]) == ("abstained", ["cpr_02"], {})

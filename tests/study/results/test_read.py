@@ -21,7 +21,7 @@ from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.study.results.read_predictions import load_predictions
 from siming_tasks.study.results.record_parser import raw_reply
 from siming_tasks.study.results.run import Run, read_run
-from tests.records import record_json, write_predictions
+from tests.records import record_json, write_predictions, write_rows
 
 SHORT = {"mode": "frames", "n_frames": 64, "indices": [0, 1]}
 FULL, CLIP = {"setting": "full_score", "video_id": "v001"}, {"setting": "clip_score", "video_id": "v001"}
@@ -63,18 +63,13 @@ def flat(records: Mapping[str, Iterable[Record | dict[str, Any]]]) -> list[dict[
     return [dict(record) for present in records.values() for record in present]
 
 
-def lines(path: Path, rows: Iterable[Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def logged(path: Path, records: Iterable[dict[str, Any]], replies: Iterable[str | None] | None = None) -> Path:
     """A sample log as lmms-eval writes it: a row per document, our record under one of the metrics' keys."""
     rows = []
     for number, (record, text) in enumerate(zip(records, replies or repeat(None))):  # noqa: B905 - one has no end
         row = {"doc_id": number, "target": "", "qwk": {"id": record["id"], "answers": {}}, "siming_stderr": record}
         rows.append(row if text is None else {**row, "filtered_resps": text, "resps": [[text]]})
-    return lines(path, rows)
+    return write_rows(path, rows)
 
 
 def test_what_is_written_reads_back_the_same_and_travels(dataset: Dataset, tmp_path: Path) -> None:
@@ -95,7 +90,9 @@ def test_the_four_forms_of_the_format_and_raw_replies(dataset: Dataset, tmp_path
         {**CLIP, "step_id": "cpr_02", "response": None},
         {"setting": "clip_error", "video_id": "v002", "step_id": "aed_01", "verdict": "incorrect"},
     ]
-    records = {record["id"]: record for record in flat(read_run(lines(tmp_path / "p.jsonl", rows), dataset).records)}
+    records = {
+        record["id"]: record for record in flat(read_run(write_rows(tmp_path / "p.jsonl", rows), dataset).records)
+    }
     assert records["full_score/v001"]["answers"] == points
     assert records["full_error/v001"]["answers"] == {"cpr_01": 0, "cpr_02": 1}
     assert records["full_error/v001"]["missing"] == {"cpr_03": "absent", "aed_01": "absent"}
@@ -125,14 +122,14 @@ def test_the_four_forms_of_the_format_and_raw_replies(dataset: Dataset, tmp_path
 def test_a_faulty_line_is_named_with_its_fault(
     dataset: Dataset, tmp_path: Path, row: dict[str, Any], code: str, message: str, severity: str
 ) -> None:
-    problems = read_run(lines(tmp_path / "p.jsonl", [row]), dataset, strict=False).problems
+    problems = read_run(write_rows(tmp_path / "p.jsonl", [row]), dataset, strict=False).problems
     found = next(problem for problem in problems if problem.code == code)
     assert message in str(found) and found.severity == severity
 
 
 def test_an_answer_or_a_key_given_twice_is_refused(dataset: Dataset, tmp_path: Path) -> None:
     row = {**CLIP, "step_id": "cpr_01", "score": 1}
-    path = lines(tmp_path / "p.jsonl", [row, {**row, "video_id": "v002"}, row])
+    path = write_rows(tmp_path / "p.jsonl", [row, {**row, "video_id": "v002"}, row])
     with pytest.raises(DataError) as caught:
         read_run(path, dataset)
     assert str(caught.value) == f"{path}:3: clip_score/v001/cpr_01 is already in {path}:1. Keep one of them."
@@ -147,7 +144,9 @@ def test_partial_logs_are_joined_and_two_answers_are_a_conflict(dataset: Dataset
     one = logged(tmp_path / "2026_samples_siming_a.jsonl", records[: half + 3])
     (tmp_path / "deep").mkdir()
     logged(tmp_path / "deep/2027_samples_siming_b.jsonl", reversed(records[half:]))
-    lines(tmp_path / "2026_samples_mme.jsonl", [{"doc_id": 0, "target": "yes", "mme_score": {"id": 1, "score": 1.0}}])
+    write_rows(
+        tmp_path / "2026_samples_mme.jsonl", [{"doc_id": 0, "target": "yes", "mme_score": {"id": 1, "score": 1.0}}]
+    )
     (tmp_path / "2026_results.json").write_text("{}")
     assert flat(read_run(tmp_path, dataset).records) == records
     other = {**records[0], "answers": {**records[0]["answers"], "cpr_01": 1.0}}
@@ -301,7 +300,7 @@ def test_another_data_set_is_refused(dataset: Dataset, tmp_path: Path) -> None:
 
 def test_paths_without_predictions_are_refused(dataset: Dataset, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    lines(tmp_path / "other.jsonl", [{"doc_id": 0}])
+    write_rows(tmp_path / "other.jsonl", [{"doc_id": 0}])
     cases = {
         "absent": "no such file or folder",
         "empty": r"no \*\.jsonl file",
@@ -310,8 +309,8 @@ def test_paths_without_predictions_are_refused(dataset: Dataset, tmp_path: Path)
     for name, message in cases.items():
         with pytest.raises(DataError, match=message):
             read_run(tmp_path / name, dataset)
-    lines(tmp_path / "many.jsonl", repeat([], 1_100))
-    lines(tmp_path / "empty" / "p.jsonl", [{**FULL, "scores": {"cpr_01": 1}}])
+    write_rows(tmp_path / "many.jsonl", repeat([], 1_100))
+    write_rows(tmp_path / "empty" / "p.jsonl", [{**FULL, "scores": {"cpr_01": 1}}])
     assert len(read_run(tmp_path / "empty", dataset).records["full_score"]) == 1  # a prediction file in a folder
     *_, last = read_run(tmp_path / "many.jsonl", dataset, strict=False).problems
     assert (last.code, last.line) == ("too-many-errors", 1_000)

@@ -16,8 +16,8 @@ from siming_tasks.data import open_dataset, with_labels, withhold
 from siming_tasks.options import Options
 from siming_tasks.study.results.run import Scores, read_run, score_run
 from tests.data.conftest import video_row
-from tests.records import number_of, write_predictions
-from tests.study.results.test_read import complete_run, lines
+from tests.records import number_of, write_predictions, write_rows
+from tests.study.results.test_read import complete_run
 
 
 def scored(
@@ -39,7 +39,7 @@ def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None
     assert labels == [[1, 2], [2, 1], [1, 2]]
     said, clip = ("incorrect", "incorrect", "correct"), {"setting": "clip_error", "step_id": "cpr_01"}
     rows = [{**clip, "video_id": f"v00{n}", "verdict": verdict} for n, verdict in enumerate(said, 1)]
-    path = lines(tmp_path / "p.jsonl", rows)
+    path = write_rows(tmp_path / "p.jsonl", rows)
     scores = scored(folder, path)
     result = scores.settings["clip_error"]
     assert scores.rows("clip_error").to_json() == result["rows"] and len(scores.to_pandas()) == len(result["rows"])

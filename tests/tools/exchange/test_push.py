@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,8 @@ from siming_tasks.cli import main
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.data.withholding import public_files
 from tests.data.conftest import _good, folder
-from tests.data.test_hub import COMMIT, Handler, Hub, fetch
+from tests.data.test_hub import COMMIT, Handler, Hub, asking, fetch, serving
+from tests.records import change_rows
 
 __all__ = ["_good", "folder"]
 
@@ -95,23 +94,17 @@ def hub(tmp_path: Path) -> Iterator[Writable]:
     server = Writable(("127.0.0.1", 0), Taking)
     server.root, server.seen, server.sent, server.blobs = tmp_path / "hub", [], [], {}
     server.root.mkdir()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(server):
+        yield server
 
 
 def push(hub: Writable, home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own: the hub's library reads its environment when imported."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "SIMING_", "HUGGING"))}
-    at = {"HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HOME": str(home), "NO_PROXY": "*"}
-    at |= {"HF_TOKEN": "hf_notarealtoken", "HF_HUB_DISABLE_XET": "1", "SIMING_CACHE": str(home / "cache")}
+    at = {"HF_TOKEN": "hf_notarealtoken", "HF_HUB_DISABLE_XET": "1", "SIMING_CACHE": str(home / "cache"), **more}
     code = "import sys; from siming_tasks.cli import main; sys.exit(main(sys.argv[1:]))"
     return subprocess.run(
         [sys.executable, "-c", code, "data", "push", *words],
-        env={**kept, **at, **more}, capture_output=True, text=True, timeout=120,
+        env=asking(hub, home, **at), capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 
 
@@ -155,10 +148,7 @@ def test_a_folder_with_labels_sends_nothing(hub: Writable, folder: Path, tmp_pat
 
 
 def in_first_row(root: Path, **facts: Any) -> None:
-    first, *rest = (root / "videos.jsonl").read_text().splitlines(keepends=True)
-    row = json.loads(first)
-    row["steps"][0].update(facts)
-    (root / "videos.jsonl").write_text("".join([json.dumps(row) + "\n", *rest]))
+    change_rows(root / "videos.jsonl", lambda rows: rows[0]["steps"][0].update(facts))
     assert main(["data", "check", str(root), "--restate"]) in (0, 1)  # else its digest tells
 
 
