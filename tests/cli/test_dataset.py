@@ -15,7 +15,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.tools.simulator import GENERATOR_VERSION
-from tests.records import number_of, write_rater
+from tests.records import change_rows, number_of, write_rater
 from tests.runs import unanswered, write_run
 
 ON_RUNS = pytest.mark.parametrize("command", ["score", "compare"])
@@ -182,9 +182,6 @@ def test_what_is_missing_is_listed_with_what_it_costs_to_ask_again(
     out = capsys.readouterr().out
     assert "3 of 4 requests answered; 1 missing: full_score/sim002 (request_failed)" in out
     assert "command sends only the requests without a stored reply" in out
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    for line in lines:
-        line["siming_stderr"]["usage"] = {"stored": False}
-    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    change_rows(log, lambda lines: [line["siming_stderr"].update(usage={"stored": False}) for line in lines])
     assert main(words) == 1
     assert "pays for, every request again" in capsys.readouterr().out

@@ -22,7 +22,7 @@ from siming_tasks.study.report.pages.site import POLICY
 from siming_tasks.study.report.run_analysis import analyze_run
 from siming_tasks.study.results.discovery import find_runs
 from siming_tasks.study.results.run import read_run
-from tests.records import write_predictions
+from tests.records import read_rows, write_predictions, write_rows
 from tests.study.report.conftest import HOSTILE_SLUG, OPTIONS, Lab, Page, replies_in, text_of, write_run
 
 
@@ -233,12 +233,12 @@ def test_a_judges_page_says_what_sound_added(lab: Lab, tmp_path: Path) -> None:
         for setting in ("full_score", name)
     )
     heard = {step.id for step in lab.dataset.rubric.steps if step.evidence.is_heard}
-    lines = [json.loads(line) for line in one(other).read_text().splitlines()]
+    lines = read_rows(one(other))
     for line in lines:
         video, answers = lab.dataset.video(line["siming_stderr"]["video_id"]), line["siming_stderr"]["answers"]
         answers |= {step: video.step(step).consensus for step in heard & answers.keys()}
         line["filtered_resps"] = json.dumps({"scores": answers})
-    (plain / one(other).name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_rows(plain / one(other).name, lines)
     out = lab.report(tmp_path / "out", plain)
     (run,) = json.loads((out / "report.json").read_text())["runs"]
     sound = Rows.from_json(run["tables"]["full_score"]).of("sound")
@@ -251,14 +251,14 @@ def test_a_judges_page_says_what_sound_added(lab: Lab, tmp_path: Path) -> None:
 def test_tokens_and_cost_of_a_run(lab: Lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
     run = make_run(lab.dataset, tmp_path / "run", model="org/Paid", settings=("full_score", "full_error"))
     for path in run.glob("*_samples_*"):
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        lines = read_rows(path)
         for number, line in enumerate(lines):
             unknown = number == 3 and "error" in path.name
             line["siming_stderr"]["usage"] = {
                 "prompt_tokens": None if unknown else 20_000 + number, "completion_tokens": 100, "model": "m",
                 "served": "m-<b>2026</b>", "cost": 0.25, "currency": "EUR", "latency": 2.0,
             }  # fmt: skip
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        write_rows(path, lines)
     out = lab.report(tmp_path / "out", run)
     page = (out / "models" / "org-paid.html").read_text()
     assert "80,006 tokens in, 400 tokens out; 1 EUR, 0.25 a video; 2 s a reply (95 %: 2)" in page

@@ -21,6 +21,7 @@ from siming_tasks.plugin.run_context import current_run
 from siming_tasks.study.results.discovery import find_runs, run_at
 from siming_tasks.study.results.lmms_eval_commands import settings_named
 from siming_tasks.study.results.run import read_run, score_run
+from tests.records import change_rows
 from tests.runs import unanswered, write_run
 
 
@@ -192,10 +193,7 @@ def test_parts_with_two_answers_or_other_frames_of_one_task_are_refused(
         read_run([folders[0], other], exams)
     for folder, size in zip(folders, (896, 896, 448), strict=True):
         (log,) = folder.glob("*_samples_siming_clip_score.jsonl")
-        lines = [json.loads(line) for line in log.read_text().splitlines()]
-        for line in lines:
-            line["siming_stderr"]["media"]["size"] = size
-        log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        change_rows(log, lambda lines, size=size: [line["siming_stderr"]["media"].update(size=size) for line in lines])
     with pytest.raises(DataError, match=r"parts of the run differ in frame size \(448, 896\)"):
         read_run(folders, exams)
 
