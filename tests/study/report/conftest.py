@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
@@ -99,15 +100,17 @@ def host(inbox: Path, dataset: Dataset, out: Path, **how: Any) -> tuple[list[Any
 
 
 @pytest.fixture(scope="session")
-def lab(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """Three runs (oracle, a noisy model, a hostile model) and their report, videos linked."""
-    root = tmp_path_factory.mktemp("lab")
-    runs = root / "runs"
-    write_run(exams, runs / "oracle")
-    write_run(exams, runs / "noisy", "rater_a", model="example/Noisy-7B", noise=0.6, seed=1)
-    write_run(exams, runs / "hostile", "rater_b", model=HOSTILE_NAME, replies=HOSTILE, settings=("full_score",))
-    sources = find_runs([*(str(runs / name) for name in ("oracle", "noisy")), f"{HOSTILE_NAME}={runs / 'hostile'}"])
-    return Lab(exams, runs, write_report(sources, exams, root / "report", OPTIONS, jobs=2, progress=False))
+def lab(exams: Dataset, shared: Path) -> Lab:
+    """Three runs (oracle, a noisy model, a hostile model) and their report, videos linked; made once per test run."""
+    runs, out = shared / "lab" / "runs", shared / "lab" / "report"
+    with FileLock(shared / "lab.lock"):
+        if not out.exists():
+            write_run(exams, runs / "oracle")
+            write_run(exams, runs / "noisy", "rater_a", model="example/Noisy-7B", noise=0.6, seed=1)
+            write_run(exams, runs / "hostile", "rater_b", model=HOSTILE_NAME, replies=HOSTILE, settings=("full_score",))
+            plain, hostile = (str(runs / name) for name in ("oracle", "noisy")), f"{HOSTILE_NAME}={runs / 'hostile'}"
+            write_report(find_runs([*plain, hostile]), exams, out, OPTIONS, jobs=2, progress=False)
+    return Lab(exams, runs, out)
 
 
 @pytest.fixture(scope="session")
