@@ -31,7 +31,7 @@ FAST = (
 )
 """Folders and files below tests/ whose tests are `fast`: `pytest -m fast` runs all of them in less than a minute."""
 
-SLOW_FIXTURES = {"short_demo", "heard_demo", "photo_video"}
+SLOW_FIXTURES = {"short_demo", "heard_demo"}
 """Fixtures that draw or encode a video; a test that needs one is not fast."""
 
 SLOW_TESTS = {
@@ -127,21 +127,11 @@ def shared_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     kill_chromium(profile)  # one that did not follow the driver's word
 
 
-@pytest.fixture(scope="session")
-def photo_video(shared: Path) -> Path:
-    """A recording as cameras make them: 16 s of 1280 x 720 with texture at every scale, a pan, a moving hand and noise.
-
-    The drawings of the demo hide what real frames weigh. Made once per test run.
-    """
-    path = shared / "photo_video.mp4"
-    with FileLock(shared / "photo_video.lock"):
-        if not path.is_file():
-            film(path, frames=80, rate=5)
-    return path
-
-
 def film(path: Path, frames: int, rate: int, width: int = 1280, height: int = 720) -> None:
-    """The recording of :func:`photo_video`."""
+    """A recording as cameras make them: texture at every scale, a pan, a moving hand and noise.
+
+    The drawings of the demo hide what real frames weigh.
+    """
     rng = np.random.default_rng(3)
     side = 2048
     distance = np.hypot(np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None]) + 1 / side

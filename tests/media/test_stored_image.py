@@ -12,12 +12,14 @@ import pytest
 from PIL import Image, ImageDraw
 
 from siming_tasks.media import SentImages, StoredImage, View, view
+from tests.conftest import film
 
 
 @pytest.fixture(scope="module")
-def shown(photo_video: Path, tmp_path_factory: pytest.TempPathFactory) -> View:
-    cache = tmp_path_factory.mktemp("cache")
-    return view(photo_video, span=None, frames=4, cache=cache, size=512)
+def shown(tmp_path_factory: pytest.TempPathFactory) -> View:
+    folder = tmp_path_factory.mktemp("photo")
+    film(folder / "v.mp4", frames=16, rate=5)
+    return view(folder / "v.mp4", span=None, frames=4, cache=folder, size=512)
 
 
 def one(shown: View, *, decode: bool = False) -> tuple[StoredImage, SentImages, bytes]:
