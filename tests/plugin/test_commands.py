@@ -35,10 +35,11 @@ socket.getaddrinfo = socket.gethostbyname = socket.gethostbyname_ex = refuse
 """
 
 
+@pytest.mark.weekly
 def test_a_plain_run_looks_up_no_name(
     host: Callable[..., Any], command: tuple[str, ...], short_demo: Path, tmp_path: Path
 ) -> None:
-    """In a process of its own: also what is asked while modules are imported."""
+    """In a process of its own, whose imports take 15 s: also what is asked while modules are imported."""
     (tmp_path / "sitecustomize.py").write_text(PATCH)
     (looked_up := tmp_path / "names").touch()
     run = host(
