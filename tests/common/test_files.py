@@ -12,14 +12,7 @@ import yaml
 
 from siming_tasks.benchmark.rubrics import default_rubric, load_rubric
 from siming_tasks.common.errors import DataError, Problem, RubricError, SimingError
-from siming_tasks.common.files import (
-    check_file_name,
-    open_regular,
-    read_bytes,
-    read_yaml,
-    sha256_file,
-    sha256_json,
-)
+from siming_tasks.common.files import check_file_name, open_regular, read_bytes, read_yaml, sha256_file, sha256_json
 from siming_tasks.data import open_dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo

@@ -255,10 +255,7 @@ def test_what_is_no_way_out_stays_open(
 def test_the_master_of_a_run_is_no_recipient(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes of a run connect to it; a service of that name needs consent as any other."""
     monkeypatch.setenv("MASTER_ADDR", "192.0.2.5")
-    with (
-        gate.requests("http://192.0.2.5:8000/v1"),
-        pytest.raises(DataError, match=r"would go to 192\.0\.2\.5"),
-    ):
+    with gate.requests("http://192.0.2.5:8000/v1"), pytest.raises(DataError, match=r"would go to 192\.0\.2\.5"):
         gate.built(dataset)
 
 

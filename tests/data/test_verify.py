@@ -122,9 +122,7 @@ def test_a_folder_that_states_nothing_is_not_read_but_its_frames_have_the_true_n
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["run prepare --dry-run", "run plan", "data split OUT --key KEY"],
-    ids=lambda text: text.split()[1],
+    "command", ["run prepare --dry-run", "run plan", "data split OUT --key KEY"], ids=lambda text: text.split()[1]
 )
 def test_commands_that_show_videos_refuse_swapped_ones(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
