@@ -192,7 +192,8 @@ def differences(told: dict[str, Facts]) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("models", "least"), [(1, 25), (3, 100), (12, 600), pytest.param(30, 2000, marks=pytest.mark.weekly)]
+    ("models", "least"),
+    [(1, 25), (12, 600), *(pytest.param(*case, marks=pytest.mark.weekly) for case in ((3, 100), (30, 2000)))],
 )
 def test_ranks_pairs_and_claims_are_the_same_behind_every_door(
     models: int, least: int, tiny: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
