@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from siming_tasks.study.results.discovery import run_at
 from siming_tasks.study.results.run import read_run
 from siming_tasks.tools.baseline.backbone import Backbone
 from siming_tasks.tools.baseline.crossfit import SETTINGS, Baseline, predict, write_baseline
+from tests.records import read_rows, write_rows
 
 WIDTH = 16
 SMALL: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2,
@@ -59,10 +59,6 @@ def made(dataset: Dataset, options: Options, out: Path) -> Baseline:
 
     backbone: Any = SimpleNamespace(name="colours", features=colours)
     return write_baseline(dataset, options, backbone, out)
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +107,7 @@ def test_it_is_a_prediction_file_of_its_own_kind(short_demo: Path, mine: Path) -
     assert (media["n_frames"], media["mode"], media["size"]) == (2, "frames", 64)
     assert (run.source.role, run.source.name) == ("supervised", "mine")
     assert run.source.facts["trained"] == "backbone=colours, folds=4, unit=video"
-    said = {(x["setting"], x["video_id"], x["step_id"]): x for x in lines(mine)}
+    said = {(x["setting"], x["video_id"], x["step_id"]): x for x in read_rows(mine)}
     tops = {step.id: step.max_score for step in dataset.rubric.steps}
     for (setting, video, step), line in said.items():
         if setting == "clip_score":
@@ -141,7 +137,7 @@ def test_labels_of_its_own_cluster_change_nothing_of_what_is_said_of_a_video(
     names = [video.video_id for video in videos[:2]]
     assert made(dataset, options, tmp_path / "a.jsonl").clusters == 3
     made(turned(dataset, names), options, tmp_path / "b.jsonl")
-    before, after = lines(tmp_path / "a.jsonl"), lines(tmp_path / "b.jsonl")
+    before, after = read_rows(tmp_path / "a.jsonl"), read_rows(tmp_path / "b.jsonl")
     assert [x for x in before if x["video_id"] in names] == [x for x in after if x["video_id"] in names]
     assert before != after
 
@@ -169,7 +165,7 @@ def test_what_cannot_be_learnt_or_shown_is_said(short_demo: Path, options: Optio
     )
     found = made(damaged, options, tmp_path / "out.jsonl")
     assert len(found.unreadable) == 1 and found.unreadable[0].startswith(f"{first.video_id}: ")
-    assert {x["video_id"] for x in lines(tmp_path / "out.jsonl")} == {video.video_id for video in others}
+    assert {x["video_id"] for x in read_rows(tmp_path / "out.jsonl")} == {video.video_id for video in others}
     with pytest.raises(DataError, match="all videos are of one video, so nothing is left to train on"):
         made(replace(dataset, videos=dataset.videos[:1]), options, tmp_path / "none.jsonl")
     withheld = [replace(v, steps=tuple(replace(s, scores={}) for s in v.steps)) for v in dataset.videos]
@@ -182,11 +178,11 @@ def test_a_board_knows_it_whoever_packed_it(short_demo: Path, mine: Path, tmp_pa
     from siming_tasks.tools.board.submission import ModelCard, pack
 
     dataset, again = open_dataset(short_demo), tmp_path / "again.jsonl"
-    first, *others = lines(mine)  # the first line tells nothing, and so nothing that is said of the run
-    again.write_text("".join(json.dumps(x) + "\n" for x in ({**first, "judge": None}, *others)))
+    first, *others = read_rows(mine)  # the first line tells nothing, and so nothing that is said of the run
+    write_rows(again, ({**first, "judge": None}, *others))
     read = read_run(again, dataset)
     archive = pack(run_at(again), read.records, dataset, ModelCard(name="A model"), tmp_path / "b.zip")
     with pytest.raises(DataError, match=r"b\.zip: a supervised baseline"):
         admit(archive, dataset, Options())
-    again.write_text("".join(json.dumps({**x, "judge": ["other", 1]}) + "\n" for x in lines(mine)))
+    write_rows(again, ({**x, "judge": ["other", 1]} for x in read_rows(mine)))
     assert not has_supervised_judge(read_run(again, dataset).records)

@@ -29,27 +29,19 @@ from tests.plugin.hooks.conftest import build, docs
 from tests.plugin.hooks.conftest import record as record_of
 from tests.plugin.response_cache.test_cache import ARGUMENTS, SMALL, points
 from tests.plugin.serving import Server, pixels
+from tests.records import read_rows, write_rows
 
 FEW = ("--setting", "clip_score", "--limit", "4")
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def job(out: Path, *arguments: str) -> list[dict[str, Any]]:
     """Lines of a job, each checked: the envelope of OpenAI and vLLM, the body as OpenAI's client types it."""
     assert main(["run", "requests", str(out), "--model", "m", *arguments]) == 0
-    for line in rows_of(out):
+    for line in read_rows(out):
         assert line.keys() == {"custom_id", "method", "url", "body"}
         TypeAdapter(CompletionCreateParamsNonStreaming).validate_python(line["body"])
         assert (line["method"], line["url"], line["body"]["model"]) == ("POST", "/v1/chat/completions", "m")
-    return rows_of(out)
+    return read_rows(out)
 
 
 def run_batch(asked: list[dict[str, Any]], out: Path, answer: Callable[..., tuple[int, Any]]) -> None:
@@ -61,7 +53,7 @@ def run_batch(asked: list[dict[str, Any]], out: Path, answer: Callable[..., tupl
         status, body = answer(images, content(line, "text")[-1])
         response = {"status_code": status, "request_id": "vllm-batch-1", "body": body}
         results.append({"id": "vllm-1", "custom_id": line["custom_id"], "response": response, "error": None})
-    lines(out, results)
+    write_rows(out, results)
 
 
 def content(line: dict[str, Any], kind: str) -> list[Any]:
@@ -83,7 +75,7 @@ def imported(results: Path, code: int = 0, job_file: str = "job", out: str = "re
     asked = results.with_name(f"{job_file}_asked.jsonl")
     path = results.with_name(out)
     assert main(["run", "import", str(results), str(path), "--requests", str(asked)]) == code
-    return rows_of(path) if path.exists() else []
+    return read_rows(path) if path.exists() else []
 
 
 @pytest.mark.host
@@ -93,7 +85,7 @@ def test_a_request_is_what_the_host_makes_of_the_hooks_messages(name: str, run: 
     protocol = pytest.importorskip("lmms_eval.protocol")
     asked = job(tmp_path / "job.jsonl", "--setting", name, "--limit", "2")
     hooks.dataset_kwargs  # noqa: B018 - another run begins
-    for line, facts, doc in zip(asked, rows_of(tmp_path / "job_asked.jsonl"), docs(name)[:2], strict=True):
+    for line, facts, doc in zip(asked, read_rows(tmp_path / "job_asked.jsonl"), docs(name)[:2], strict=True):
         assert line["custom_id"] == f"{doc['id']}#{facts['asked']}"
         anybody = Backend("test", images="several", encodes=True, blind=True)
         with running(current_run().asking(anybody, HERE)), stored_images_sent():
@@ -202,11 +194,11 @@ def test_results_of_other_requests_are_refused(
                         "frames": ["--clip-frames", "2"], "schema": ["--schema", "json"],
                         "model": ["--model", "m2"]}.items():  # fmt: skip
         assert main(["run", "requests", str(tmp_path / f"{name}.jsonl"), *FEW, "--model", "m", *other]) == 0
-        theirs = rows_of(tmp_path / f"{name}.jsonl")
+        theirs = read_rows(tmp_path / f"{name}.jsonl")
         ids = [[line["custom_id"].partition("#")[0] for line in asked] for asked in (mine, theirs)]
         assert ids[0] == ids[1]
         rows = [{"custom_id": line["custom_id"], "reply": '{"score": 1}'} for line in theirs]
-        results = lines(tmp_path / f"results {name}.jsonl", rows)
+        results = write_rows(tmp_path / f"results {name}.jsonl", rows)
         capsys.readouterr()
         assert imported(results, 1) == [] and "was not asked as" in capsys.readouterr().err
         assert len(imported(results, 0, name, f"replies {name}.jsonl")) == 4
@@ -218,7 +210,7 @@ def test_a_job_and_replies_that_are_there_are_never_written_over(
     """A forgotten OUT makes the file of errors the last word."""
     asked = job(tmp_path / "job.jsonl", *FEW)
     rows = [result(line["custom_id"], '{"score": 1}') for line in asked]
-    results, errors = lines(tmp_path / "results.jsonl", rows), lines(tmp_path / "errors.jsonl", rows[:1])
+    results, errors = write_rows(tmp_path / "results.jsonl", rows), write_rows(tmp_path / "errors.jsonl", rows[:1])
     before = {path: path.read_bytes() for path in tmp_path.glob("*.jsonl")}
     how = ["--requests", str(tmp_path / "job_asked.jsonl")]
     capsys.readouterr()
@@ -237,7 +229,7 @@ def test_what_is_missing_is_asked_as_before_and_joined(
     asked = job(tmp_path / "job.jsonl", *FEW)
     names = [line["custom_id"] for line in asked]
     rows = [result(names[0], '{"score": 1}'), result(names[1], None, status=500), result(names[2], None)]
-    imported(lines(tmp_path / "results.jsonl", rows), 1)
+    imported(write_rows(tmp_path / "results.jsonl", rows), 1)
     first = str(tmp_path / "replies.jsonl")
     capsys.readouterr()
     other = ["run", "requests", str(tmp_path / "x.jsonl"), "--model", "m", *FEW, "--missing", first]
@@ -248,7 +240,7 @@ def test_what_is_missing_is_asked_as_before_and_joined(
     again = job(tmp_path / "again.jsonl", *FEW, "--missing", first)
     assert again == asked[1:]
     rows = [result(line["custom_id"], '{"score": 2}') for line in again]
-    imported(lines(tmp_path / "results-2.jsonl", rows), 0, "again", "replies-2.jsonl")
+    imported(write_rows(tmp_path / "results-2.jsonl", rows), 0, "again", "replies-2.jsonl")
     second = str(tmp_path / "replies-2.jsonl")
     records = load_predictions([Path(first), Path(second)], run).records["clip_score"]
     assert [list(record.answers.values()) for record in records] == [[1], [2], [2], [2]]
@@ -269,7 +261,7 @@ def test_one_answer_to_each_request(run: Dataset, tmp_path: Path, capsys: pytest
         "none": [],
     }
     for name, rows in files.items():
-        lines(tmp_path / name, rows)
+        write_rows(tmp_path / name, rows)
 
     def importing(out: str, *names: str, asked: str = "job_asked.jsonl") -> int:
         paths = [str(tmp_path / name) for name in (*names, out)]
@@ -293,14 +285,14 @@ def test_replies_of_another_model_are_told(run: Dataset, tmp_path: Path, capsys:
     rows = [result(line["custom_id"], '{"score": 1}') for line in job(tmp_path / "job.jsonl", *FEW)]
     for served, code in {"m": 0, "m-2024-08-06": 0, "m-mini": 1, "m2": 1}.items():
         rows[0]["response"]["body"]["model"] = served
-        assert len(imported(lines(tmp_path / "results.jsonl", rows), code, out=f"{served}.jsonl")) == 4
+        assert len(imported(write_rows(tmp_path / "results.jsonl", rows), code, out=f"{served}.jsonl")) == 4
         assert (f"1 reply came from the model {served}, which was not" in capsys.readouterr().out) == bool(code)
 
 
 def test_sound_is_sent_as_sound(run: Dataset, tmp_path: Path) -> None:
     """As OpenAI's API and vLLM take it: a WAV of the samples that the hooks give, beside the frames."""
     (line,) = job(tmp_path / "job.jsonl", "--setting", "sound_video_audio_full_score", "--limit", "1")
-    (asked,) = rows_of(tmp_path / "job_asked.jsonl")
+    (asked,) = read_rows(tmp_path / "job_asked.jsonl")
     hooks.dataset_kwargs  # noqa: B018
     expected = heard_sound(current_run(), docs("sound_video_audio_full_score")[0])
     (sent,) = content(line, "input_audio")
@@ -326,7 +318,7 @@ def test_media_as_files_are_those_of_the_data_urls(run: Dataset, tmp_path: Path)
         assert [(tmp_path / url.removeprefix("file://")).read_bytes() for url in files] == [
             base64.b64decode(url.partition(",")[2]) for url in inline
         ]
-        hashes = {row["asked"] for name in "ab" for row in rows_of(tmp_path / f"{name}{len(what)}_asked.jsonl")}
+        hashes = {row["asked"] for name in "ab" for row in read_rows(tmp_path / f"{name}{len(what)}_asked.jsonl")}
         assert len(hashes) == 1, "it is the same question"
 
 
@@ -336,9 +328,9 @@ def test_large_jobs_are_divided(run: Dataset, tmp_path: Path, capsys: pytest.Cap
     whole = job(tmp_path / "whole.jsonl", *how)
     job(tmp_path / "job.jsonl", *how, "--batch-mb", "1")
     parts = [tmp_path / f"job{number}.jsonl" for number in ("", "-2", "-3", "-4")]
-    assert [line for part in parts for line in rows_of(part)] == whole
+    assert [line for part in parts for line in read_rows(part)] == whole
     assert all(part.stat().st_size <= 1_000_000 for part in parts)
-    assert {row["file"] for row in rows_of(tmp_path / "job_asked.jsonl")} == {part.name for part in parts}
+    assert {row["file"] for row in read_rows(tmp_path / "job_asked.jsonl")} == {part.name for part in parts}
     capsys.readouterr()
     words = ["run", "requests", str(tmp_path / "x.jsonl"), "--model", "m", "--batch-mb", "1", "--frames", "64"]
     assert main(words) == 1
@@ -364,7 +356,7 @@ def test_an_exam_asked_about_in_parts_goes_round(begin: Callable[..., None], run
     assert len(asked) == 3 * len(run.videos)
     said = json.dumps({"verdicts": {step.id: "correct" for step in run.rubric.steps}})
     rows = [{"custom_id": line["custom_id"], "reply": said} for line in asked[1:]]
-    imported(lines(tmp_path / "results.jsonl", rows), 1)
+    imported(write_rows(tmp_path / "results.jsonl", rows), 1)
     found = load_predictions(tmp_path / "replies.jsonl", run).records["full_error"]
     assert [len(record["answers"]) for record in found] == [33 - len(run.rubric.skills[0].steps), 33, 33, 33]
     assert found[1]["asking"] == "reasoned skill"

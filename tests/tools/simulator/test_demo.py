@@ -2,7 +2,6 @@
 
 import json
 from itertools import islice
-from pathlib import Path
 
 import av
 import numpy as np
@@ -15,10 +14,7 @@ from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.data.digest import content_digest
 from siming_tasks.tools.simulator import demo, make_demo, simulate_labels
 from siming_tasks.tools.simulator.video import FPS, encode, frames, perform
-
-
-def lines(path: Path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+from tests.records import read_rows
 
 
 def test_the_folder_is_a_dataset_that_says_it_is_synthetic(short_demo):
@@ -27,7 +23,7 @@ def test_the_folder_is_a_dataset_that_says_it_is_synthetic(short_demo):
     assert [len(video.applicable) for video in dataset.videos] == [33] * 4
     card = (short_demo / "README.md").read_text()
     assert "SYNTHETIC" in card and "may not be concluded" in card and "for tests only" in card
-    rows = lines(short_demo / "videos.jsonl")
+    rows = read_rows(short_demo / "videos.jsonl")
     assert all(row["synthetic"] for row in rows) and not any({"student", "site"} & row.keys() for row in rows)
     media = {row["media"]: sha256_file(short_demo / row["media"]) for row in rows}
     assert dataset.meta["media_sha256"] == media
@@ -46,7 +42,7 @@ def test_the_folder_is_a_dataset_that_says_it_is_synthetic(short_demo):
 
 def test_labels_and_logs_are_those_of_the_seed(short_demo):
     """The workers' files against the labels drawn in this process, without pictures."""
-    for exam, row in zip(simulate_labels(4, 7), lines(short_demo / "videos.jsonl"), strict=True):
+    for exam, row in zip(simulate_labels(4, 7), read_rows(short_demo / "videos.jsonl"), strict=True):
         assert {step["step_id"]: step["score"] for step in row["steps"]} == exam.scores
         log = json.loads((short_demo / "events" / f"{exam.video_id}.json").read_text())
         assert log["synthetic"]
