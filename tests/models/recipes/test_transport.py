@@ -66,6 +66,8 @@ def test_a_class_asks_as_often_as_its_row_says(
         monkeypatch.setattr(client, "Anthropic", functools.partial(client.Anthropic, base_url=silent.url[:-3]))
         module = importlib.import_module("lmms_eval.models.simple.claude")
         monkeypatch.setattr(module, "NUM_SECONDS_TO_SLEEP", 0.1)
+    for library in ("openai", "anthropic"):  # how long a client waits before it asks again changes nothing here
+        monkeypatch.setattr(importlib.import_module(f"{library}._base_client"), "INITIAL_RETRY_DELAY", 0.01)
     arguments = ARGUMENTS if name != "claude" else {}
     model = get_model(name, force_simple=registry == "simple")(model_version="m", **arguments, **address)
     service = transports()[row].with_arguments(ARGUMENTS)
