@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.study.report.browsing import wait
 from tests.tools.station.conftest import Station
 
 
@@ -14,12 +15,6 @@ def visit(browser: Any, station: Station) -> None:
     browser.get(station.address)
     wait(browser, "document.querySelector('li.current') !== null")
     wait(browser, "document.getElementById('wait').hidden")
-
-
-def wait(browser: Any, script: str) -> Any:
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(browser, 30, 0.05).until(lambda driver: driver.execute_script(f"return {script}"), script)
 
 
 def press(browser: Any, *pressed: str) -> None:
