@@ -119,8 +119,10 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
     if added := planned.added:
         logger.warning("siming-tasks: %s is given %s (%s).", model, _listed(added), see("models"))
         given = bound.get("model_args") or ""
-        is_text = isinstance(given, str)
-        bound["model_args"] = ",".join(filter(None, [given, _listed(added)])) if is_text else {**given, **added}
+        if isinstance(given, str):
+            bound["model_args"] = ",".join(filter(None, [given, _listed(added)]))
+        else:
+            bound["model_args"] = {**given, **added}
     uncounted = host.swapped("datasets.config:HF_UPDATE_DOWNLOAD_COUNTS", import_module("datasets.config"), False)
     run = replace(planned.run, named=isinstance(model, str))
     with _one_message(command_line), running(run), host.replaced(host.shields()), uncounted:
