@@ -32,7 +32,7 @@ _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, Recurs
 
 _FINDINGS = {"answer-missing": ("step", " without a usable answer"),
              "prediction-missing": ("setting", " with missing lines")}  # fmt: skip
-"""What is counted by the code of a finding, as a noun and what is said of it."""
+"""By code of a finding, the noun that is counted and the words after it."""
 
 
 @dataclass(frozen=True)
