@@ -118,11 +118,7 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
         planned = plan(Options.from_env(), ours, arguments)
     if added := planned.added:
         logger.warning("siming-tasks: %s is given %s (%s).", model, _listed(added), see("models"))
-        given = bound.get("model_args") or ""
-        if isinstance(given, str):
-            bound["model_args"] = ",".join(filter(None, [given, _listed(added)]))
-        else:
-            bound["model_args"] = {**given, **added}
+        bound["model_args"] = ",".join(filter(None, [bound.get("model_args"), _listed(added)]))
     uncounted = host.swapped("datasets.config:HF_UPDATE_DOWNLOAD_COUNTS", import_module("datasets.config"), False)
     run = replace(planned.run, named=isinstance(model, str))
     with _one_message(command_line), running(run), host.replaced(host.shields()), uncounted:
