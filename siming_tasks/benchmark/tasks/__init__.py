@@ -1,8 +1,7 @@
 """Tasks: the registry of what a model is shown and asked, answer formats, input ablations and prompts."""
 
 from siming_tasks.benchmark.tasks.ablations import INPUT_ABLATIONS, InputAblation
-from siming_tasks.benchmark.tasks.answer_formats import ANSWER_FORMATS, RECORD_FIELDS, AnswerFormat
-from siming_tasks.benchmark.tasks.modalities import MODALITIES, Modality
+from siming_tasks.benchmark.tasks.answer_formats import ANSWER_FORMATS, RECORD_FIELDS
 from siming_tasks.benchmark.tasks.registry import (
     ABLATION_TASKS,
     BENCHMARK_TASKS,
@@ -23,16 +22,13 @@ __all__ = [
     "ANSWER_FORMATS",
     "BENCHMARK_TASKS",
     "INPUT_ABLATIONS",
-    "MODALITIES",
     "RECORD_FIELDS",
     "SOUND_TASKS",
     "STANDARD_TASKS",
     "TASKS",
     "TASK_GROUPS",
     "UNALTERED_TASKS",
-    "AnswerFormat",
     "InputAblation",
-    "Modality",
     "TaskSpec",
     "benchmark_task",
     "list_tasks",

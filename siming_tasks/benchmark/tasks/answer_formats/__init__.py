@@ -4,18 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from siming_tasks.benchmark.tasks.answer_formats.abstention import AbstentionFormat
-from siming_tasks.benchmark.tasks.answer_formats.answer_format import AnswerFormat, FormatInputs, FormatMetric
+from siming_tasks.benchmark.tasks.answer_formats.answer_format import AnswerFormat, FormatInputs
 from siming_tasks.benchmark.tasks.answer_formats.evidence import EvidenceFormat
 from siming_tasks.benchmark.tasks.answer_formats.named_errors import NamedErrorsFormat
 
-__all__ = [
-    "ANSWER_FORMATS",
-    "BENCHMARK_FORMAT",
-    "RECORD_FIELDS",
-    "AnswerFormat",
-    "FormatInputs",
-    "FormatMetric",
-]
+__all__ = ["ANSWER_FORMATS", "BENCHMARK_FORMAT", "RECORD_FIELDS", "AnswerFormat", "FormatInputs"]
 
 BENCHMARK_FORMAT = AnswerFormat()  # one answer for every step and nothing else
 
