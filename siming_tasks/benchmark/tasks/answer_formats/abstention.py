@@ -10,7 +10,7 @@ from siming_tasks.benchmark.tasks.answer_formats.answer_format import (
     AnswerFormat,
     FormatInputs,
     FormatMetric,
-    Record,
+    RecordJson,
     answer_schema,
 )
 from siming_tasks.benchmark.types import Answer, Scope, answer_key
@@ -62,7 +62,7 @@ class AbstentionFormat(AnswerFormat):
         both = [name for name in stated.get("abstained") or () if name in answers]
         return super().fault(stated, answers, steps) or (f"abstained {both[0][:64]!r} is answered" if both else "")
 
-    def answer_words(self, record: Record) -> dict[str, str]:
+    def answer_words(self, record: RecordJson) -> dict[str, str]:
         """The words of an abstention for every step that the reply calls not visible."""
         return dict.fromkeys(record.get("abstained") or (), NOT_VISIBLE)
 

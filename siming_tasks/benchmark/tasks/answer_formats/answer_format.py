@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # listing the tasks must load neither arrays nor rubrics: the
     from siming_tasks.benchmark.parsing.step_details import StepDetail
     from siming_tasks.benchmark.rubrics import RubricStep
 
-Record = Mapping[str, Any]
+RecordJson = Mapping[str, Any]  # of :meth:`siming_tasks.benchmark.record.Record.to_json`
 Spans = tuple[tuple[float, float], ...]
 
 
@@ -40,7 +40,7 @@ class FormatInputs:
     ``mapping`` says how points become labels. ``rater``: whose labels are the reference.
     """
 
-    records: Sequence[Record]
+    records: Sequence[RecordJson]
     scores: ScoreMatrix
     videos: Sequence[Video]
     steps: Sequence[RubricStep]
@@ -168,15 +168,15 @@ class AnswerFormat:
                     return f"{field} of {name[:64]!r} was not asked for or may not be said"
         return ""
 
-    def answer_words(self, record: Record) -> dict[str, str]:
+    def answer_words(self, record: RecordJson) -> dict[str, str]:
         """Steps to which the reply gave a word in place of an answer, by step id."""
         return {}
 
-    def prediction_fields(self, record: Record) -> dict[str, Any]:
+    def prediction_fields(self, record: RecordJson) -> dict[str, Any]:
         """The fields that a line of a prediction file has in addition to its answers."""
         return {name: record[name] for name in self.reply_keys if record.get(name)}
 
-    def aggregator_fields(self, record: Record) -> dict[str, Any]:
+    def aggregator_fields(self, record: RecordJson) -> dict[str, Any]:
         """The fields of a record that lmms-eval's aggregators need."""
         return {name: record.get(name) or kind() for name, kind in self.record_fields.items()}
 
@@ -184,7 +184,7 @@ class AnswerFormat:
         """Rows of the format's own numbers; only called where it adds metrics."""
         raise NotImplementedError
 
-    def video_spans(self, records: Sequence[Record], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:
+    def video_spans(self, records: Sequence[RecordJson], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:
         """By (video id, step id), parts that an answer rests on in seconds of the video, for the pages of videos."""
         return {}
 

@@ -10,7 +10,7 @@ from siming_tasks.benchmark.tasks.answer_formats.answer_format import (
     AnswerFormat,
     FormatInputs,
     FormatMetric,
-    Record,
+    RecordJson,
     Spans,
 )
 from siming_tasks.benchmark.tasks.prompt_text import reply_with_details
@@ -92,7 +92,7 @@ class EvidenceFormat(AnswerFormat):
         rows = evidence(inputs.scores, claims, spans, np.array([video.duration for video in inputs.videos]))
         return rows.of(metric="claimed") if inputs.scope == "clip" else rows
 
-    def video_spans(self, records: Sequence[Record], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:
+    def video_spans(self, records: Sequence[RecordJson], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:
         """The parts that answers rest on, in seconds of the video, also those of a clip.
 
         Steps of which a reply says that no part shows them have none (empty); videos that are not given are left out.
