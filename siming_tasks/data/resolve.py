@@ -94,19 +94,19 @@ def _demo(settings: Options, draw: bool) -> Path:
 
     maker = maker_of(DEMO)
     home = settings.cache_dir / DEMO / maker.version
-    if not draw and not is_sound():
+    finished = is_sound()
+    if not finished and not draw:
         raise DataError(
             "no data set is named. Give its folder: --data DIR, or SIMING_DATA=DIR; `siming data demo exams` makes "
             "a SYNTHETIC one."
         )
-    home.parent.mkdir(parents=True, exist_ok=True)
     _log.warning("No SIMING_DATA: using the SYNTHETIC demo in %s", home)
-    if is_sound():  # without a lock: a finished demo serves from a folder that cannot be written
-        return home
-    with locked(f"{home}.lock"):  # one process generates, the other ranks wait
-        if not is_sound():
-            shutil.rmtree(home, ignore_errors=True)
-            maker.make(DEMO, home, settings.cache_dir)
+    if not finished:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        with locked(f"{home}.lock"):  # one process generates, the other ranks wait
+            if not is_sound():
+                shutil.rmtree(home, ignore_errors=True)
+                maker.make(DEMO, home, settings.cache_dir)
     return home
 
 

@@ -100,8 +100,8 @@ def is_of_answers(line: str, names: StepNames) -> bool:
     """Test whether a line is a sentence, or a title of answers or a skill: no word of it can name another quantity."""
     if len(line) > MAX_KEY or line[-1:] in ".!;。":
         return line[-1:] in ".!;。"
-    other = [word for word in words(line) if not _OF_ANSWERS.fullmatch(word)]
-    return not other or names.is_skill(" ".join(other))
+    skills = {word for step in names.steps for word in words(step.id)[:-1]}
+    return all(word in skills or _OF_ANSWERS.fullmatch(word) for word in words(line))
 
 
 def begins_a_line(text: str, *lists: re.Pattern[str]) -> bool:
