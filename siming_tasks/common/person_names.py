@@ -61,7 +61,7 @@ def name_keys(name: str) -> frozenset[str]:
         ...  (("Dr. Li", "li"), ("T07", "t 7"), ("Müller", "Mueller"), ("Müller", "Muller"), ("1.1", "11"))]
         [True, True, True, True, False]
     """
-    plain = "".join(_digit(sign) for sign in unicodedata.normalize("NFC", _folded(name)))
+    plain = "".join(str(unicodedata.decimal(sign, sign)) for sign in unicodedata.normalize("NFC", _folded(name)))
     halves = [half for half in re.split("[,，]", plain) if _PARTS.search(half)]
     orders = [plain, *([f"{halves[1]} {halves[0]}"] if len(halves) == 2 else [])]  # surname, given name
     return frozenset(_joined(_spelled(order, as_two)) for order in orders for as_two in (True, False))
@@ -71,11 +71,6 @@ def _folded(name: str) -> str:
     """The name in small letters of plain width, without what cannot be seen; its blanks and signs stay."""
     text = unicodedata.normalize("NFKC", "".join(one for one in name if unicodedata.category(one) != "Cf"))
     return unicodedata.normalize("NFKC", text.casefold())
-
-
-def _digit(sign: str) -> str:
-    value = unicodedata.decimal(sign, None)
-    return sign if value is None else str(value)
 
 
 def _spelled(text: str, as_two: bool) -> str:

@@ -35,29 +35,21 @@ def locked(path: str | Path, timeout: float = -1) -> Iterator[None]:
     Raises:
         OSError: the file cannot be made, or (``TimeoutError``) another holds the lock for longer.
     """
-    lock = _acquired(os.fspath(path), timeout)
+    from filelock import FileLock, SoftFileLock
+
+    lock: BaseFileLock = FileLock(path)
+    try:
+        lock.acquire(timeout=timeout)
+    except (NotImplementedError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in _CANNOT:
+            raise
+        _say(os.path.dirname(path))
+        lock = SoftFileLock(f"{os.fspath(path)}.soft")
+        lock.acquire(timeout=timeout)
     try:
         yield
     finally:
         lock.release()
-
-
-def _acquired(path: str, timeout: float) -> BaseFileLock:
-    from filelock import FileLock, SoftFileLock
-
-    native: BaseFileLock = FileLock(path)
-    try:
-        native.acquire(timeout=timeout)
-        return native
-    except NotImplementedError:
-        pass
-    except OSError as error:
-        if error.errno not in _CANNOT:
-            raise
-    _say(os.path.dirname(path))
-    soft: BaseFileLock = SoftFileLock(f"{path}.soft")
-    soft.acquire(timeout=timeout)
-    return soft
 
 
 @lru_cache(maxsize=8)

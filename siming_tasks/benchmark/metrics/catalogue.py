@@ -147,17 +147,13 @@ def share_of(above: Callable[[ScoreMatrix], BoolArray], below: Callable[[ScoreMa
     return Counted(counts, lambda sums: ratio(sums[..., 0], sums[..., 1]), lambda sums: why, (0.0, 1.0), share=True)
 
 
-def _totals(ranks: bool) -> Callable[[LabelMapping, Positive], Statistic]:
-    return lambda mapping, positive: TotalsCorrelation(ranks)
-
-
 COVERAGE = "coverage"
 _ANSWERED = share_of(lambda matrix: matrix.answered, lambda matrix: matrix.asked, Reason.NOT_ASKED)
 _S: tuple[Answer, ...] = ("score",)
 _E: tuple[Answer, ...] = ("error",)
 _ROWS = (
-    Metric("plcc", "PLCC", "PLCC", _S, _totals(ranks=False)),
-    Metric("srcc", "SRCC", "SRCC", _S, _totals(ranks=True)),
+    Metric("plcc", "PLCC", "PLCC", _S, lambda *_: TotalsCorrelation(ranks=False)),
+    Metric("srcc", "SRCC", "SRCC", _S, lambda *_: TotalsCorrelation(ranks=True)),
     Metric("qwk", "kappa (quadratic)", "kappa (quadratic)", _S, _kappa, headline=True),
     Metric("mcc", "MCC", "MCC", _E,
            _verdicts(classification.mcc, Reason.ONE_CLASS, Reason.ONE_CLASS, share=False), headline=True),
