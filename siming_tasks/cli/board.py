@@ -79,8 +79,9 @@ def _pack(
     from pydantic import ValidationError
 
     from siming_tasks.benchmark.tasks import ABLATION_TASKS, TASKS
+    from siming_tasks.study.results.discovery import role_of
     from siming_tasks.study.results.run import read_run
-    from siming_tasks.tools.board.admission import REFUSALS, role_of
+    from siming_tasks.tools.board.admission import REFUSALS
     from siming_tasks.tools.board.submission import ModelCard, pack
 
     if len(sources) != 1:

@@ -85,4 +85,4 @@ def test_the_prepare_command_reports_estimate_result_and_failures(
     )  # a folder that states nothing of its media
     assert main(command) == 1
     out = capsys.readouterr().out
-    assert str(data / media) in out and "4 videos prepared, 1 problems (above)." in out
+    assert str(data / media) in out and "4 videos prepared, 1 problem (above)." in out

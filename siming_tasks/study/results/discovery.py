@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.benchmark.exams import Video
-from siming_tasks.benchmark.record import SUPERVISED
+from siming_tasks.benchmark.record import SUPERVISED, Record, has_supervised_judge
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import expected_ids, shard_slice
 from siming_tasks.common.errors import DataError, Problem
@@ -33,6 +33,7 @@ MAX_FIRST_LINE = 1_000_000
 MAX_RESULTS = 256_000_000
 """Largest results file in bytes; one of 20,000 videos has some megabytes."""
 
+GIVE_A_RUN = "Give a prediction file, or the --output_path of a run with --log_samples."
 _NO_RUN = "No run was given. Give at least one prediction file or lmms-eval output folder."
 
 
@@ -150,10 +151,15 @@ class RunSource:
 
     @property
     def role(self) -> str:
-        """Word for its role in tables and charts: ``supervised``, ``reference`` (no model) or ``model``."""
-        if self.facts.get("judge") == SUPERVISED:
-            return "supervised"
-        return "reference" if self.facts.get("model") == REFERENCE_MODEL else "model"
+        """Word for its role in tables and charts (:func:`role_of`)."""
+        return role_of(self.facts, {})
+
+
+def role_of(facts: Mapping[str, Any], records: Mapping[str, Sequence[Record]]) -> str:
+    """Role of a judge by a run's facts or its records: ``supervised``, ``reference`` (no model) or ``model``."""
+    if facts.get("judge") == SUPERVISED or has_supervised_judge(records):
+        return "supervised"
+    return "reference" if facts.get("model") == REFERENCE_MODEL else "model"
 
 
 def find_runs(arguments: Sequence[str]) -> list[RunSource]:
@@ -233,9 +239,8 @@ def run_at(path: str | Path | Sequence[str | Path], name: str | None = None) -> 
 
 def _results(path: Path) -> list[Result]:
     """The results files of lmms-eval at a path (DataError: there is nothing to read, or one is damaged)."""
-    fix = "Give a prediction file, or the --output_path of a run with --log_samples."
     if not path.exists():
-        raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
+        raise DataError.of([Problem("run-missing", "no such file or folder.", GIVE_A_RUN, str(path))])
     if why := misplaced(path, "run"):
         raise DataError.of([Problem("other-kind", *why, str(path))])
     results: list[Result] = []
@@ -245,7 +250,7 @@ def _results(path: Path) -> list[Result]:
             results.append((file, {**result, "config": result.get("config") or {}}))
     if next(path.rglob("*.jsonl"), None) is None if path.is_dir() else path.is_file() and not path.stat().st_size:
         what = "no *.jsonl file in this folder." if path.is_dir() else "the file is empty; it has no predictions."
-        raise DataError.of([Problem("no-predictions", what, fix, str(path))])
+        raise DataError.of([Problem("no-predictions", what, GIVE_A_RUN, str(path))])
     return results
 
 

@@ -112,14 +112,12 @@ def missing_requests(
     """
     if shard:
         check_shards(dataset.videos, [TASKS[name] for name in settings], int(shard.partition("/")[2]))
-    videos = take_part(
-        dataset.whole or dataset, run.source.part if run else dataset.part
-    ).videos  # as they were numbered
+    asked = take_part(dataset.whole or dataset, run.source.part if run else dataset.part)  # as it was numbered
     found = {}
     for name in settings:
         records = {record.id: record for record in (run.records.get(name, ()) if run else ())}
         put = PromptOptions.from_label(next((record.conditions.asking for record in records.values()), ""))
-        questions = list(put.questions(TASKS[name], videos, dataset.rubric.skill_of))
+        questions = list(put.questions(TASKS[name], asked.videos, dataset.rubric.skill_of))
         slices = run.source.slices.get(name, ()) if run else ()
         limited = bool(slices) and all(part.offset or part.limit is not None for part in slices)
         wanted = run.asked(name) if run and (limited or run.partial) else None

@@ -25,13 +25,12 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.study.results.discovery import GIVE_A_RUN
 from siming_tasks.study.results.record_parser import RecordParser, raw_reply
 from siming_tasks.study.results.run_parts import condition_problems
 
 MAX_LOG_LINE = 256_000_000
 """Longest line of a sample log in bytes: a reply of many megabytes is a model's fault and must still be counted."""
-
-_GIVE_A_RUN = "Give a prediction file, or the --output_path of a run with --log_samples."
 
 Seen = Callable[[Record, str | None], object]
 """Callback that is given each record with the text of its reply; None where the file has none."""
@@ -138,7 +137,7 @@ def load_predictions(
         files += logs
         if not logs:
             what = "no *.jsonl file in this folder." if folder.is_dir() else "no such file or folder."
-            problems.append(Problem("no-predictions", what, _GIVE_A_RUN, str(folder)))
+            problems.append(Problem("no-predictions", what, GIVE_A_RUN, str(folder)))
     parser, collector = RecordParser(dataset, problems), _Collector(problems)
     for file in files:
         for line, row in _lines(file, problems):
@@ -159,7 +158,7 @@ def _lines(file: Path, found: list[Problem]) -> Iterator[tuple[int, dict[str, An
     try:
         yield from read_jsonl(file, found, str(file), MAX_LOG_LINE, strict="_samples_" not in file.name)
     except OSError as error:
-        found.append(Problem("predictions-unreadable", f"{error.strerror}.", _GIVE_A_RUN, str(file)))
+        found.append(Problem("predictions-unreadable", f"{error.strerror}.", GIVE_A_RUN, str(file)))
 
 
 def _is_same(first: Record, second: Record) -> bool:

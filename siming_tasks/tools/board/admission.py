@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.benchmark.record import SUPERVISED, has_supervised_judge
 from siming_tasks.benchmark.tasks import ABLATION_TASKS, STANDARD_TASKS, TASKS
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import one_line, shown_name
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.study.results.discovery import REFERENCE_MODEL
+from siming_tasks.study.results.discovery import role_of
 from siming_tasks.study.results.run import Run
 from siming_tasks.tools.board.submission import FIX, Received, predictions_of, read_submission
 
@@ -86,12 +85,6 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
     except _UNFORESEEN as error:
         what = f"{type(error).__name__}: {one_line(error, 200)}"
         raise DataError(f"{path}: cannot be scored ({what}). {FIX}") from error
-
-
-def role_of(facts: Mapping[str, Any], records: Mapping[str, Any]) -> str:
-    """Kind of judge that a run's facts or its records tell of."""
-    supervised = facts.get("judge") == SUPERVISED or has_supervised_judge(records)
-    return "supervised" if supervised else "reference" if facts.get("model") == REFERENCE_MODEL else "model"
 
 
 def refusal(path: Path, error: DataError) -> str:
