@@ -99,7 +99,7 @@ def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
     if len(runs) == 1 and runs[0] in made.rivals:
         estimate = made.rows.one(OVER_NO_VIDEO, runs[0], made.headline)
         lead = f" (the lead that decides, over {baseline_title(made.rivals[runs[0]])}: {estimate})"
-    tried, columns = made.baselines, columnsclause(made)
+    tried, columns = made.baselines, columns_clause(made)
     if better:
         left = f"; {_listed(others)} {'does' if len(others) == 1 else 'do'} not clearly beat them" if others else ""
         agree = f"{_listed(better)} {'agrees' if len(better) == 1 else 'agree'}"
@@ -128,7 +128,7 @@ def baseline_title(name: str) -> str:
     return name.replace("-", " ")
 
 
-def columnsclause(made: Comparison) -> str:
+def columns_clause(made: Comparison) -> str:
     """The stated columns that a no-video baseline knows, as a clause; empty without one."""
     names = [row.removeprefix(WITHIN) for row in made.rows.of(NO_VIDEO).names("row") if row.startswith(WITHIN)]
     listed = [say("student column") if name == "student" else name for name in names]

@@ -36,13 +36,13 @@ from siming_tasks.benchmark.tasks.expected_requests import asked_steps, step_spa
 from siming_tasks.benchmark.tasks.prompt import build_prompt, prompt_hash
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.files import atomic_write, read_text
-from siming_tasks.common.printed_value import counted
 from siming_tasks.common.public_facts import public_media
 from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset
 from siming_tasks.data.consent import copy_recording
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.media import read_timeline
+from siming_tasks.study.results.unread_replies import without_middle
 
 _MEDIA = (
     "mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size", "sampler",
@@ -58,13 +58,6 @@ LINKS_FILE, MAX_LINKS_BYTES = "media.json", 64_000_000
 
 Media = Literal["link", "copy", "none"]
 FrameSpacing = Literal["even", "listed", "unknown"]
-
-
-def shorten(text: str) -> str:
-    """At most :data:`HEAD` + :data:`TAIL` characters, saying how many are left out in between."""
-    if len(text) <= HEAD + TAIL:
-        return text
-    return f"{text[:HEAD]}\n⟦{counted(len(text) - HEAD - TAIL, 'character')} left out⟧\n{text[-TAIL:]}"
 
 
 def script_json(value: Any) -> str:
@@ -168,7 +161,7 @@ class ReplyFiles:
             # not the error text of lmms-eval, which may hold an address or a header
             known = (record.conditions.usage or {}).get("error")
             reply = f"request failed: {known or 'reason not recorded'}"
-        entry["reply"] = None if reply is None else visible(shorten(reply))
+        entry["reply"] = None if reply is None else visible(without_middle(reply, HEAD, TAIL))
         self._entries.append((self.slug, record.id, entry))
         self._written.add(record.id)
 

@@ -110,13 +110,17 @@ def signs(answers: Mapping[str, float], tops: Mapping[str, float], reply: str) -
     return found
 
 
+def without_middle(text: str, head: int, tail: int) -> str:
+    """At most ``head`` + ``tail`` characters of a text, saying how many are left out in between."""
+    left_out = len(text) - head - tail
+    return text if left_out <= 0 else f"{text[:head]}\n⟦{counted(left_out, 'character')} left out⟧\n{text[-tail:]}"
+
+
 def unread_reply(record: Record, reply: str, asked: int) -> UnreadReply:
     """Entry of a record and the number of steps that it was asked about; of a long reply, both ends are kept."""
     name = "/".join(filter(None, (record.id, record.conditions.part)))
-    if (left_out := len(reply) - 2 * ENDS) > 0:
-        reply = f"{reply[:ENDS]}\n⟦{counted(left_out, 'character')} left out⟧\n{reply[-ENDS:]}"
     about = record.setting, record.video_id, record.step_id, record.status
-    return UnreadReply(name, *about, dict(record.missing), asked, reply)
+    return UnreadReply(name, *about, dict(record.missing), asked, without_middle(reply, ENDS, ENDS))
 
 
 @dataclass(frozen=True)

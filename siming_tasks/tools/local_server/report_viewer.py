@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import inside, read_text
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.study.report.pages.site import POLICY
 from siming_tasks.study.report.viewer_files import MediaLinks, data_calls
@@ -90,7 +91,8 @@ class ViewedReport:
         if self.dataset is None:
             return "To see its videos, give --data DIR, the data set that it was made from."
         gone = [video for video in self.dataset.videos if not self.dataset.media_path(video).is_file()]
-        return f"{len(gone)} of {len(self.dataset.videos)} videos are missing in {self.dataset.root}." if gone else ""
+        of = f"{len(gone)} of {counted(len(self.dataset.videos), 'video')}"
+        return f"Missing in {self.dataset.root}: {of}." if gone else ""
 
     def page(self, text: str) -> str:
         """A page of the report, one folder down, whose links to videos lead to those of the data set."""

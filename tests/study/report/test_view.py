@@ -128,7 +128,7 @@ def test_videos_are_those_of_a_named_data_set_alone(moved: Path, lab: Lab, cache
     (tmp_path / "data" / first.media).unlink()
     shutil.copy(lab.dataset.media_path(lab.dataset.videos[2]), tmp_path / "data" / second.media)
     with viewing(moved, "--data", tmp_path / "data", cache=cache) as served:
-        assert f"1 of 4 videos are missing in {tmp_path / 'data'}." in served.said
+        assert f"Missing in {tmp_path / 'data'}: 1 of 4 videos." in served.said
         assert served.ask(f"/video/{first.video_id}")[0] == 404
         status, _, body = served.ask(f"/video/{second.video_id}")
         assert status == 404 and second.video_id in body.decode(), "another video in its place is not shown as it"

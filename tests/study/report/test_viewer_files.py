@@ -24,12 +24,12 @@ from siming_tasks.study.report.viewer_files import (
     TAIL,
     ReplyFiles,
     script_json,
-    shorten,
     write_frame_times,
     write_transcript,
 )
 from siming_tasks.study.results.discovery import run_at
 from siming_tasks.study.results.run import read_run
+from siming_tasks.study.results.unread_replies import without_middle
 from tests.media.conftest import make
 from tests.records import record_json, write_predictions
 from tests.study.report.conftest import OPTIONS, Lab, replies_in, write_run
@@ -37,8 +37,8 @@ from tests.study.report.conftest import OPTIONS, Lab, replies_in, write_run
 
 def test_long_text_keeps_both_ends_and_says_what_is_missing() -> None:
     text = "a" * HEAD + "b" * 1_234_567 + "c" * TAIL
-    assert shorten(text) == "a" * HEAD + "\n⟦1,234,567 characters left out⟧\n" + "c" * TAIL
-    assert shorten("d" * (HEAD + TAIL)) == "d" * (HEAD + TAIL)
+    assert without_middle(text, HEAD, TAIL) == "a" * HEAD + "\n⟦1,234,567 characters left out⟧\n" + "c" * TAIL
+    assert without_middle("d" * (HEAD + TAIL), HEAD, TAIL) == "d" * (HEAD + TAIL)
 
 
 @given(st.text() | st.recursive(st.floats(allow_nan=False, allow_infinity=False) | st.text(), st.lists))
