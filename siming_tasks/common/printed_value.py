@@ -26,6 +26,26 @@ def fixed(value: float, digits: int = 3) -> str:
     return text if float(text) else text.removeprefix("-")
 
 
+def p_text(value: float) -> str:
+    """A p-value with three digits, or ``< 0.001``.
+
+    Example:
+        >>> p_text(0.0123), p_text(0.0004), p_text(1.0)
+        ('0.012', '< 0.001', '1.000')
+    """
+    return fixed(value) if value >= 0.001 else "< 0.001"
+
+
+def p_sentence(value: float) -> str:
+    """A p-value with its letter.
+
+    Example:
+        >>> p_sentence(0.0123), p_sentence(0.0004)
+        ('p = 0.012', 'p < 0.001')
+    """
+    return f"p = {p_text(value)}".replace("= <", "<")
+
+
 def counted(number: float, noun: str) -> str:
     """A number with its noun, in the singular for 1 and in the plural for all others.
 

@@ -17,7 +17,7 @@ WORDS: Mapping[str, str] = {
     "synthetic": "Exams or labels are simulated: no number here says anything about real exams.",
     "machines": "No person gave points here: the reference is the labels of {machines}.",
     "withheld": "The labels are withheld: nothing can be compared here.",
-    "facts": "{runs} on {exams} of {name}, {steps} each.",
+    "facts": "{runs} on {exams} of the data set {name}, {steps} each.",
     "reference": "The reference is {rater}.",
     "intervals": "Brackets are 95 % intervals over {clusters}.",
     # the verdicts: of the judges
@@ -30,14 +30,15 @@ WORDS: Mapping[str, str] = {
     "same answers": "{named} give the same answers, over {over}: they are the same run, or copies of it.",
     "pair not tested": "{first} and {second} are not tested: {why}, over {over}.",
     "none": "No judge agrees with the reference better than chance in {metric}, over {over}; the largest: {first}.",
-    "best": "{first} agrees better with the reference than each of {others} others in {metric}, over {over}.",
+    "best": "{first} agrees better with the reference than each of the {others} others in {metric}, over {over}.",
     "may be best": "{named} lead in {metric}; {over} cannot tell these {top} of {judges} judges apart.",
     # ... of the physicians
     "physicians as good": "{judge} agrees with the physicians as well as they do with each other, within {margin:g} "
     "{metric} (difference {size}).",
-    "physicians better": "{judge} agrees better with the physicians than they do with each other: by {size} {metric}.",
-    "physicians worse": "{judge} agrees less well with the physicians than they do with each other: by {size} "
-    "{metric}.",
+    "physicians better": "{judge} agrees better with the physicians than they do with each other (difference "
+    "{size} {metric}).",
+    "physicians worse": "{judge} agrees less well with the physicians than they do with each other (difference "
+    "{size} {metric}).",
     "physicians open": "It is open whether {judge} agrees with the physicians as well as they do with each other: the "
     "difference is {size} {metric}.",
     "physicians not tested": "Whether {judge} agrees with the physicians as well as they do with each other is not "
@@ -64,18 +65,19 @@ WORDS: Mapping[str, str] = {
     "judge can be compared with them.",
     "other judges": "Of {others}: {told}.",
     "cited": "{judges}: {what}.",
-    "synthetic cited": "SYNTHETIC exams or labels.",
-    "pilot": "{exams}, fewer than {few}: a pilot.",
-    "exams counted": "{exams}.",
+    "synthetic cited": "The exams or labels are SYNTHETIC.",
+    "pilot": "The numbers are of {exams}, fewer than {few}: a pilot.",
+    "exams counted": "The numbers are of {exams}.",
     "allowed": "The runs may differ in {what} (--allow).",
-    "rubric status": "The rubric: {status}.",
+    "rubric status": "Status of the rubric: {status}.",
     "not for people": "Not for scoring people.",
     # the comparison
     "band": "green: inter-physician agreement",
     "zone": "grey: no-video baselines",
     "missing": "A missing answer counts as full points or as “correct”.",
-    "rank": "the ranks that the tests leave open.",
-    "with each": "agreement with each physician, averaged; the difference is from inter-physician agreement.",
+    "rank": "a range such as 1 to 3 means that the tests cannot tell these ranks apart.",
+    "with each": "agreement with each physician, averaged; the difference is from inter-physician agreement, which is "
+    "compared with this column only.",
     "over": "the judge minus the no-video baseline whose test decides; the answers of that baseline are taken as "
     "given.",
     "than": "ranked judges that it beats beyond chance.",
@@ -97,8 +99,10 @@ WORDS: Mapping[str, str] = {
     "only these": "The interval is of exams {whose} and says nothing of others.",
     "performances": "Videos of one performance are taken as independent: the interval is too short.",
     # a judge
-    "steps": "Each step by itself, the judge against {reference} and the physicians against each other; bias is judge "
-    "minus reference, in points (for verdicts, a share of the exams).",
+    "steps": "Each step by itself, the judge against {reference} and the physicians against each other, most errors "
+    "missed first. Wrong: share of the exams with an error in this step. Errors missed: share of these that the judge "
+    "called correct. False alarms: share of the other exams that it called wrong. Bias: judge minus reference, in points "
+    "(for verdicts, a share of the exams).",
     "miss": "A missed error is a step with less than full points that the judge called fully correct; a false alarm is "
     "the opposite.",
     "short": "{setting}: the run has replies to {have:,} of {asked}; the others count as missing.",

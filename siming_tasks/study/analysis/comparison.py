@@ -26,7 +26,7 @@ from siming_tasks.benchmark.metrics.thresholds import COMPARABLE, LEVEL, MARGIN,
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.printed_value import counted, fixed
+from siming_tasks.common.printed_value import counted, fixed, p_sentence
 from siming_tasks.study.analysis.claims import all_above_0, claim_of, is_constant, least_sure, why_unranked
 from siming_tasks.study.analysis.pairs import Raters
 from siming_tasks.study.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
@@ -233,7 +233,7 @@ def pair_sentence(pair: Pair, first: str, second: str, *, metric: str, over: str
     found = pair.estimate
     size, about = fixed(abs(found.value or 0.0)), {"first": first, "second": second, "metric": metric, "over": over}
     if pair.state == "better":
-        p = f", p = {fixed(found.p_holm or 0.0)}".replace("= 0.000", "< 0.001")
+        p = f", {p_sentence(found.p_holm or 0.0)}"
         p = f"{p} and alike in every exam" if found.low is None else p
         return say("pair better", size=size, p=p, **about)
     if pair.state == "not tested":

@@ -35,7 +35,7 @@ def answer_lines(standing: Standing) -> list[tuple[str, str]]:
     beside, told = _beside(made, judged)
     return [
         (_leader(answers), made.sentence()),
-        (f"Saw the video: {_saw(judged)}", _unseen(standing, made)),
+        (f"Use of the video: {_saw(judged)}", _unseen(standing, made)),
         (named_people(f"Compared with the physicians: {beside}", standing.people), named_people(told, standing.people)),
         _cited(standing, made, judged),
     ]
@@ -59,7 +59,7 @@ def _leader(answers: Sequence[Answers]) -> str:
 def _saw(judged: Sequence[Answers]) -> str:
     if len(judged) == 1:
         return judged[0].sees_video
-    return f"{sum(each.sees_video == 'shown' for each in judged)} of {len(judged)}"
+    return f"shown for {sum(each.sees_video == 'shown' for each in judged)} of {len(judged)}"
 
 
 def _unseen(standing: Standing, made: Comparison) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.reasons import Flag
+from siming_tasks.common.printed_value import p_sentence, p_text
 from siming_tasks.study.analysis.tables import TableText, table_texts
 from siming_tasks.study.report.table import Name, Number, Section, Table
 from siming_tasks.study.words import FLAGS, notes, reason
@@ -76,9 +77,8 @@ def _notes(part: Rows, text: TableText, coded: bool) -> list[str]:
 
 
 def _p(found: Estimate) -> str:
-    shown = [f"{value:.3f}" if value >= 0.001 else "< 0.001" for value in (found.p, found.p_holm) if value is not None]
-    equal = "" if shown[0].startswith("<") else "= "
-    return f"p {equal}{shown[0]}" + (f" (Holm {shown[1]})" if len(shown) > 1 else "")
+    first, *corrected = (value for value in (found.p, found.p_holm) if value is not None)
+    return p_sentence(first) + "".join(f" (Holm {p_text(value)})" for value in corrected)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -61,7 +61,9 @@ def test_tests_ranks_and_what_they_leave_open(judges):
     }  # fmt: skip
     assert found.unranked == {"constant": "All its answers are the same."} and found.value("constant").value == 0
     assert found.order == ["good", "weak", "copy", "constant"]
-    assert re.match(r"good \(0.*\) agrees better with the reference than each of 2 others in kappa", found.sentence())
+    assert re.match(
+        r"good \(0.*\) agrees better with the reference than each of the 2 others in kappa", found.sentence()
+    )
     two = compare_judges({name: judges[name] for name in ("good", "weak")})
     reach = quantile_of_t(0.975, 79) + quantile_of_t(0.8, 79)
     assert two.detectable == pytest.approx(reach * two.pairs[0].estimate.stderr)

@@ -47,9 +47,9 @@ def test_the_lines_stand_before_the_figure_in_markdown_and_on_the_card(lab: Lab,
     texts = [card, to_markdown(setting_section(standing)), (lab.out / "report.md").read_text()]
     texts += [(lab.out / "tables" / f"{NAME}.md").read_text()]
     for text in texts:
-        for start in ("Saw the video: ", "Compared with the physicians: ", "May be cited: nothing"):
+        for start in ("Use of the video: ", "Compared with the physicians: ", "May be cited: nothing"):
             assert f"- **{start}" in text
-    assert len(heads) == 4 and heads[1].startswith("Saw the video: ")
+    assert len(heads) == 4 and heads[1].startswith("Use of the video: ")
 
 
 def test_each_line_names_what_it_rests_on(standing: Standing) -> None:

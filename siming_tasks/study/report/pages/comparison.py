@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from siming_tasks.benchmark.tasks import TASKS
-from siming_tasks.common.printed_value import counted
+from siming_tasks.common.printed_value import counted, p_text
 from siming_tasks.common.sanitize import visible
 from siming_tasks.study.report.answer_lines import answer_lines
 from siming_tasks.study.report.exports import answered, better_text, metrics_table
@@ -78,7 +78,7 @@ def _pairs(standing: Standing) -> Table | None:
         return None
     lines = []
     for pair in made.pairs:
-        p = Number(pair.estimate.p_holm)
+        p = Name("–" if pair.estimate.p_holm is None else p_text(pair.estimate.p_holm))
         said = f"{pair.better} is better" if pair.better else pair.state + (f": {pair.why}" if pair.why else "")
         lines.append([Name(pair.a), Name(pair.b), number(pair.estimate, signed=True), p, Name(said)])
     return Table(["Judge", "minus", standing.metric, "p (Holm)", ""], lines, left=(0, 1, 4))
