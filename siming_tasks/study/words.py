@@ -101,8 +101,8 @@ WORDS: Mapping[str, str] = {
     # a judge
     "steps": "Each step by itself, the judge against {reference} and the physicians against each other, most errors "
     "missed first. Wrong: share of the exams with an error in this step. Errors missed: share of these that the judge "
-    "called correct. False alarms: share of the other exams that it called wrong. Bias: judge minus reference, in points "
-    "(for verdicts, a share of the exams).",
+    "called correct. False alarms: share of the other exams that it called wrong. Bias: judge minus reference, in "
+    "points (for verdicts, a share of the exams).",
     "miss": "A missed error is a step with less than full points that the judge called fully correct; a false alarm is "
     "the opposite.",
     "short": "{setting}: the run has replies to {have:,} of {asked}; the others count as missing.",

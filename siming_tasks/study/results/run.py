@@ -137,7 +137,7 @@ class Run(Shown):
         """A sentence on each of these settings in which it was asked only some of the questions of the data set."""
         counts = {name: count_questions(name, self.dataset, self.asked(name)) for name in settings}
         return [
-            f"{name}: only {part} were asked; the run is not ranked with runs that were asked all."
+            f"{name}: only {part} asked; the run is not ranked with runs that were asked all."
             for name, each in counts.items()
             if (part := partial_text(each))
         ]

@@ -123,7 +123,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "other-data": (about(dataset=json.dumps({"name": "x", "version": "1", "digest": "0" * 64, "synthetic": True})),
                    "made on dataset 000000000000"),
     "other-digest": (about(predictions_sha256=json.dumps("0" * 64)), "is not the file that submission.json was made"),
-    "utf16": (lambda kit, path: kit.zip(path, "{}".encode("utf-16")), "submission.json is not JSON"),
+    "utf16": (lambda kit, path: kit.zip(path, "{}".encode("utf-16")), "submission.json:1: not UTF-8"),
     "a-list": (lambda kit, path: kit.zip(path, b"[]"), "submission.json is not JSON (found list)"),
     # predictions
     "media-list": (line(media={"mode": ["frames"]}), "predictions.jsonl:1: media"),
