@@ -86,10 +86,11 @@ ASIDE = re.compile(
 _OF_ANSWERS = re.compile(
     r"(?:score|point|rating|verdict|judge?ment|answer|assessment|evaluation|observation|finding|result|report|breakdown"
     r"|overview|output|response|object|table|list|step|skill|section|criterion)s?|criteria|analysis|summary|scoring"
-    r"|judging|json|id|rubric|exam|examination|procedure|trainee|student|candidate|performance|video|clip|footage|final"
-    r"|overall|individual|detailed|complete|awarded|assigned|given|requested|updated|corrected|revised|based|according"
-    r"|using|after|watching|careful|review(?:ing)?|would|assign|give|let|me|go|through|one|what|observed|saw|my|the|their|an?|here|is|are|s|i|ve|have|you|of|for|by|per|in|on|at|to|as|from"
-    r"|with|each|every|all|this|and|follow(?:s|ing)?|below|ok|okay|sure"
+    r"|judging|review(?:ing)?|format|json|id|rubric|exam|examination|procedure|trainee|student|candidate|performance"
+    r"|video|clip|footage|final|overall|individual|detailed|complete|careful|awarded|assigned|given|requested|updated"
+    r"|corrected|revised|observed|saw|based|according|using|watching|would|assign|give|let|go|is|are|have|ve|i|me|my"
+    r"|you|their|the|an?|s|this|each|every|all|one|what|here|below|follow(?:s|ing)?|of|for|by|per|in|on|at|to|as|from"
+    r"|with|after|through|and|ok|okay|sure"
     r"|(?:根据|根據|基于|视频|影片|内容|标准|以下|如下|步骤|考官|学员|最终|综合|评分|得分|分数|评价|评估|判断|判斷|判定|结论|结果"
     r"|答案|[各每逐个步的是为对我])+"
 )
