@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
+import random
 import stat
 import struct
 import time
@@ -123,10 +125,11 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "other-data": (about(dataset=json.dumps({"name": "x", "version": "1", "digest": "0" * 64, "synthetic": True})),
                    "made on dataset 000000000000"),
     "other-digest": (about(predictions_sha256=json.dumps("0" * 64)), "is not the file that submission.json was made"),
-    "utf16": (lambda kit, path: kit.zip(path, "{}".encode("utf-16")), "submission.json:1: not UTF-8"),
+    "utf16": (lambda kit, path: kit.zip(path, "{}".encode("utf-16")), "submission.json:1: this line is not UTF-8"),
     "a-list": (lambda kit, path: kit.zip(path, b"[]"), "submission.json is not JSON (found list)"),
     # predictions
     "media-list": (line(media={"mode": ["frames"]}), "predictions.jsonl:1: media"),
+    "media-huge": (raw(FULL + '"scores": {}, "media": {"fps": 1e999}}'), "1e999 is not a finite number"),
     "media-many": (line(media={f"k{n}": n for n in range(1000)}), "`media` has 1,000 facts; at most 40"),
     "missing-number": (line(missing={"cpr_01": 5}), "predictions.jsonl:1: missing.cpr_01"),
     "unknown-video": (data(FULL.replace("sim001", "x").encode() + b'"scores": {}}\n'), "no line is a prediction"),
@@ -134,12 +137,14 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "blank-lines": (data(b"\n" * 2_000), "2,001 lines; siming-demo asks"),
     "twice": (data((FULL + '"scores": {}}\n').encode() * 2), "is already in predictions.jsonl:1"),
     "a-reply": (raw(FULL + '"response": "{}"}'), "key 'response'; a submission contains answers"),
-    "asked-otherwise": (raw(FULL + '"scores": {}, "asking": "reasoned"}'), "asked in another way (reasoned); a board"),
+    "asked-otherwise": (raw(FULL + '"scores": {}, "asking": "reasoned"}'), "asked in another way (reasoned), "
+                                                                           "which is not"),
     "long-line": (line(prompt="x" * 30_000), "at most 20,000 are read"),
     "many-steps": (line(scores={f"s{n}": 1 for n in range(500)}), "more than one short answer for each of 33 steps"),
     "nested-answer": (line(scores={"cpr_01": {"score": 1}}), "more than one short answer"),
     "deep-line": (raw("[" * 19_000), "predictions.jsonl:1: not a JSON object"),
     "nan-answer": (raw(FULL + '"scores": {"cpr_01": NaN}}'), "NaN is not a finite number"),
+    "line-list": (raw("[1]"), "predictions.jsonl:1: not a JSON object"),
     "no-setting": (raw("{}"), "neither a prediction nor a record"),
     "lines-latin": (data(b'{"setting": "\xff"}\n'), "is not UTF-8"),
     "lines-utf16": (data((FULL + '"scores": {}}\n').encode("utf-16")), "the file is UTF-16"),
@@ -204,3 +209,29 @@ def test_the_senders_check_decides_as_the_board(hostile_board, lab, capsys, name
     assert code == (name not in {entry.received.path.name for entry in entries})
     assert not set("\x1b\u202e\u200b\x00\r") & set(out + err)
     assert all(line in err for line in refused if line.startswith(name))
+
+
+@pytest.mark.weekly
+def test_random_values_in_place_of_right_ones(kit: Kit, lab, tmp_path: Path) -> None:
+    """Any JSON value anywhere in submission.json or a line: refused by name, or shown."""
+    odd: list[Any] = [None, True, -1, 0, 2**63, 1e308, -0.0, "", "x" * 5_000, EVIL, [], {}, [[]], {"": {}}, ["a", 1],
+                      {"mode": 1}, "1e999", "<b>", "../x", "\ud800"]  # fmt: skip
+    rng, inbox = random.Random(2), tmp_path / "inbox" / "team"
+    inbox.mkdir(parents=True)
+    for number in range(150):
+        about, lines = copy.deepcopy((kit.about, kit.lines[:40]))
+        places: list[tuple[Any, Any]] = []
+        _places(about if number % 2 else rng.choice(lines), places)
+        holder, key = rng.choice(places)
+        holder[key] = rng.choice(odd)
+        kit.zip(inbox / f"{number}.zip", about, "".join(json.dumps(line) + "\n" for line in lines).encode())
+    kit.zip(inbox / "good.zip")
+    entries, refused = host(inbox.parent, lab.dataset, tmp_path / "out")
+    assert len(entries) + len(refused) == 151 and "good.zip" in {entry.received.path.name for entry in entries}
+    assert not any("cannot be scored" in line for line in refused)  # the net for unforeseen faults was not needed
+
+
+def _places(value: Any, found: list[tuple[Any, Any]]) -> None:
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        found.append((value, key))
+        _places(value[key], found)
