@@ -93,24 +93,13 @@ WORDS: Mapping[str, str] = {
     "partial": "It answered less than 95 % of the steps.",
     "constant": "All its answers are the same.",
     "not comparable": "‡ rests on less than 95 % of the asked steps: neither ranked nor tested.",
-    "few videos": "Fewer than {few} videos: such intervals can be too short.",
-    "few clusters": "The clusters count as fewer than {few}, few or uneven as they are: intervals are long and rough.",
-    "few errors": "Fewer than {few} steps are wrong in the reference: the value rests on these few.",
     "only these": "The interval is of exams {whose} and says nothing of others.",
-    "performances": "Videos of one performance are taken as independent: the interval is too short.",
     # a judge
-    "steps": "Each step by itself, the judge against {reference} and the physicians against each other, most errors "
-    "missed first. Wrong: share of the exams with an error in this step. Errors missed: share of these that the judge "
-    "called correct. False alarms: share of the other exams that it called wrong. Bias: judge minus reference, in "
-    "points (for verdicts, a share of the exams).",
     "miss": "A missed error is a step with less than full points that the judge called fully correct; a false alarm is "
     "the opposite.",
     "short": "{setting}: the run has replies to {have:,} of {asked}; the others count as missing.",
     "failed": "{setting}: {failed} failed before any model answered; they count as missing.",
     "no labels": "No step has both a label and an answer: there is nothing to break down.",
-    "ablations": "The judge against {reference} with the plain input and without some of it.",
-    "sound": "The judge against {reference} with pictures alone, with sound, and with a transcript.",
-    "minimal pairs": "Shares of the pairs of exams that differ in one act, by {reference}, and were both answered.",
     # an exam
     "hint": "Choose a cell or a span: the video goes to that step, and the reply appears here.",
     "keys": "Keys: arrows move, Enter opens, Space plays the step, j and k go to the next and the previous "
@@ -181,13 +170,14 @@ def named_people(text: str, people: str) -> str:
 
 
 FLAGS: Mapping[str, str] = {
-    Flag.FEW_VIDEOS: say("few videos", few=FEW_VIDEOS),
-    Flag.FEW_CLUSTERS: say("few clusters", few=FEW_CLUSTERS),
-    Flag.FEW_ERRORS: say("few errors", few=FEW_ERRORS),
+    Flag.FEW_VIDEOS: f"Fewer than {FEW_VIDEOS} videos: such intervals can be too short.",
+    Flag.FEW_CLUSTERS: f"The clusters count as fewer than {FEW_CLUSTERS}, few or uneven as they are: intervals are "
+    "long and rough.",
+    Flag.FEW_ERRORS: f"Fewer than {FEW_ERRORS} steps are wrong in the reference: the value rests on these few.",
     Flag.NOT_COMPARABLE: say("not comparable"),
     Flag.THESE_SITES: say("only these", whose="at these sites"),
     Flag.THESE_STUDENTS: say("only these", whose="of these students"),
-    Flag.THESE_PERFORMANCES: say("performances"),
+    Flag.THESE_PERFORMANCES: "Videos of one performance are taken as independent: the interval is too short.",
 }
 """The sentence on each flag of an estimate."""
 

@@ -20,7 +20,6 @@ from siming_tasks.benchmark.rubrics import Rubric
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.study.analysis.pairs import aligned, paired_rows
 from siming_tasks.study.analysis.tables import TableText, table_row
-from siming_tasks.study.words import WORDS
 
 if TYPE_CHECKING:
     from siming_tasks.options import Options
@@ -34,18 +33,14 @@ _WITHOUT_PICTURES = ("media", "frames", "size", "density", "encoding", "sampler"
 
 TABLES: Mapping[str, TableText] = {
     "ablations": TableText(
-        "Ablations",
-        WORDS["ablations"],
-        _METRICS,
+        "Ablations", "The judge against {reference} with the plain input and without some of it.", _METRICS
     ),
     "sound": TableText(
-        "Sound",
-        WORDS["sound"],
-        _METRICS,
+        "Sound", "The judge against {reference} with pictures alone, with sound, and with a transcript.", _METRICS
     ),
     "minimal pairs": TableText(
         "Minimal pairs",
-        WORDS["minimal pairs"],
+        "Shares of the pairs of exams that differ in one act, by {reference}, and were both answered.",
         {"right": "right", "moved": "moved the right way", "wrong_way": "moved the wrong way",
          "elsewhere": "steps moved elsewhere", "local": "local pairs"},
     ),

@@ -16,7 +16,6 @@ from siming_tasks.benchmark.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.study.analysis.pairs import Raters, added, kappa, rater_pairs
 from siming_tasks.study.analysis.tables import TableText, table_row
-from siming_tasks.study.words import WORDS
 
 FEWEST_WRONG = 10
 """Videos that have a step wrong below which nothing about it has an interval."""
@@ -25,7 +24,10 @@ FEW = f"Fewer than {FEWEST_WRONG} videos have this step wrong: no interval."
 TABLES: Mapping[str, TableText] = {
     "steps": TableText(
         "Steps",
-        WORDS["steps"],
+        "Each step by itself, the judge against {reference} and the physicians against each other, most errors missed "
+        "first. Wrong: share of the exams with an error in this step. Errors missed: share of these that the judge "
+        "called correct. False alarms: share of the other exams that it called wrong. Bias: judge minus reference, in "
+        "points (for verdicts, a share of the exams).",
         {"imperfect": "wrong", "kappa": "kappa", "missed": "errors missed", "false_alarms": "false alarms",
          "bias": "bias", "physicians": "physicians' kappa"},
     )

@@ -99,7 +99,6 @@ def templates() -> Environment:
         "num": page_number,
         "pct": page_percent,
         "points": page_points,
-        "count": "{:,}".format,
         "counted": counted,
         "minus": lambda text: text.replace("-", "−"),
     }
