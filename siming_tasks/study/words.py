@@ -84,8 +84,8 @@ WORDS: Mapping[str, str] = {
     "answered": "share of the asked steps that have an answer.",
     "detectable": "With {exams}, only differences of about {value} or more are detected with 80 % power.",
     "pairs": "Each difference is the first judge minus the second; p is corrected for {tests} (Holm).",
-    "no largest group": "These runs used different questions or input. No group of comparable runs is the largest one, "
-    "so that none is ranked.",
+    "no largest group": "These runs used different questions or input, and no group of comparable runs is larger than "
+    "every other: none is ranked.",
     "apart": "These runs used other questions or input and cannot be compared with those above.",
     # why a judge has no rank, and what else a row says
     "reference judge": "A reference judge is not ranked.",

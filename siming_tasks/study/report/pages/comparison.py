@@ -56,7 +56,6 @@ def setting_values(standing: Standing) -> dict[str, Any]:
         "tests": counted(made.tests if made else 0, "test"),
         "detectable": made.detectable_sentence if made else "",
         "clusters": counted(found.clusters, found.unit) if found else None,
-        "why": standing.why,
     }
 
 
