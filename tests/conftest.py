@@ -1,7 +1,5 @@
 """Fixtures that several rooms share: a folder for all workers of a test run, and a small rendered demo in it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

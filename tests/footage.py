@@ -1,7 +1,5 @@
 """Real recordings beside the checkout (`../shared/footage`, or SIMING_FOOTAGE), and a foreign decoder for them."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

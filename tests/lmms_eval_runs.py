@@ -1,7 +1,5 @@
 """Fixtures that run the real lmms-eval command; the results that it leaves behind."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

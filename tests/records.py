@@ -1,7 +1,5 @@
 """Records, prediction files and tables of labels, for tests that write or compare them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Small synthetic runs written as lmms-eval writes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Walls of the package: who imports whom, the size of modules, libraries that stay unloaded."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

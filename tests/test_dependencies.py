@@ -1,7 +1,5 @@
 """What is declared in pyproject.toml is what is imported, and the constraints pin it."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """The light install: rating, building, checking, scoring, comparing and reporting without lmms-eval and PyTorch."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Options: they check themselves however they are made, and every one is documented."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """What is in the wheel, and that lmms-eval finds the tasks from it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The pages of the documentation as an installed package has them, their links and the commands that they name."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """The wording of the documentation and of the product's texts: the usual words, in the usual order."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The pages of codes, records and architecture name what the code makes and has, no more and no less."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The release script finds what is not ready, and the distributions hold what they must."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import subprocess

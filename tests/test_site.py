@@ -1,7 +1,5 @@
 """The documentation builds as a site: without a warning, without a network, with every page reachable."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Twelve small exams without films, and judges of them, for tests of comparisons."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a data set states of performances, students and sites, and the clusters that follow."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

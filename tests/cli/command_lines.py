@@ -1,7 +1,5 @@
 """Command lines read as far as click reads them: for tests that run nothing."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ written; whether root, too, is held by permissions; bytes of memory beside what 
 Modules are loaded once, before the processes are forked.
 """
 
-from __future__ import annotations
-
 import ctypes
 import faulthandler
 import json

@@ -1,7 +1,5 @@
 """``siming data check`` says what is wrong once, folds what repeats, and says nothing about what is usual."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

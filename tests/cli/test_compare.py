@@ -1,7 +1,5 @@
 """``siming compare``, ``siming study raters`` and ``siming study power`` as a user runs them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The data set of a command: named in one way, opened in one place."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """No command but `siming data demo` draws exams: each reads its words first and refuses what is not there."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 What else can be wrong with tables and event logs is tried in the rooms that read them.
 """
 
-from __future__ import annotations
-
 import io
 import random
 import shutil

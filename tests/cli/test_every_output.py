@@ -3,8 +3,6 @@
 The command lines are read from the examples of the commands, so a new command is tried as well.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

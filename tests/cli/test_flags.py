@@ -1,7 +1,5 @@
 """Words and flags of every command: their help, what they refuse, and the options that they set."""
 
-from __future__ import annotations
-
 import re
 from importlib import resources
 

@@ -1,7 +1,5 @@
 """Text that people see: nothing in a file acts on a terminal; tables are drawn to its width, aligned in a pipe."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Words of commands that are refused before any work: swapped ones, and places that no output can take."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

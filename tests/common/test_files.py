@@ -1,7 +1,5 @@
 """Files that come from outside: regular ones, up to a limit, their numbers bounded, their YAML as people write it."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Callable

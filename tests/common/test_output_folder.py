@@ -1,7 +1,5 @@
 """Folders that commands make: whole or not at all, never in place of something else, and nothing left beside them."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """Names of persons: one comparison under every door through which raters, students and sites come."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Processes side by side: one writer at a time also where files cannot be locked; workers end with who started them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

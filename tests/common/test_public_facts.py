@@ -1,7 +1,5 @@
 """What leaves of a run is named in a list; a secret in whatever form is not on it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

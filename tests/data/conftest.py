@@ -1,7 +1,5 @@
 """A good dataset folder with tiny videos, made once and copied for every test that spoils it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from fractions import Fraction

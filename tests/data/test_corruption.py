@@ -1,7 +1,5 @@
 """The corruption matrix: every way to spoil a good folder has its own finding, and ``open_dataset`` agrees."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Whatever stands in a file, loading it ends in a value or in one of our own errors."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The gate of recordings, by real clients, servers and sockets: every door, and the list of doors."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import http.client

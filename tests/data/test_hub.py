@@ -1,7 +1,5 @@
 """Datasets from a hub: a small server on loopback answers as huggingface.co does."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The label file: only an unchanged one of this very folder gives labels."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Labels: raters of whom some are no persons, attempts, errors, order and splits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args

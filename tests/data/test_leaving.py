@@ -1,7 +1,5 @@
 """What leaves this machine: recordings only to those whom the data set names, nothing in them but what they show."""
 
-from __future__ import annotations
-
 import re
 import socket
 import struct

@@ -1,7 +1,5 @@
 """What an opened dataset says about itself, and how a run finds its dataset."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

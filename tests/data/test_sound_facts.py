@@ -1,7 +1,5 @@
 """Sound of a data set: what is kept, who heard, and which steps cannot be judged by whom."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

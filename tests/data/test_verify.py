@@ -1,7 +1,5 @@
 """Media and labels are what the digest says, in every command and before a model is loaded."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -3,8 +3,6 @@
 `bash utils/make_engine_env.sh DIR` makes the environment; `SIMING_VLLM=DIR/bin/vllm pytest -m engine` runs these tests.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

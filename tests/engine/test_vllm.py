@@ -1,7 +1,5 @@
 """The four settings through vLLM: as a server, and inside lmms-eval."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tiny videos whose frames carry their own number, in every shape that real files come in."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The store after kills, on full disks and in folders that cannot be written; what it removes at its limit."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

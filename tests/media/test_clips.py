@@ -1,7 +1,5 @@
 """Clips and proxies: the right frames at the right times, for us and for the readers that backends use."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The door: no file but the one that is named is opened, lists of files are refused by name, one stream is chosen."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

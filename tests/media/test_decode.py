@@ -1,7 +1,5 @@
 """Every shape of file gives the frames of a plain linear decode, or is refused by name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

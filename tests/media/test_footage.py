@@ -1,7 +1,5 @@
 """Real recordings: every kind of file, its frames beside those that another decoder shows, as filed and as built."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

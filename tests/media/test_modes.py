@@ -1,7 +1,5 @@
 """Media modes and the table of model classes: what follows from what a class takes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

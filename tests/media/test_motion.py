@@ -1,7 +1,5 @@
 """Frames chosen by motion: the rule by hand, the same frames ever after, and what is recorded."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path

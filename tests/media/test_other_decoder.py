@@ -1,7 +1,5 @@
 """The version of PyAV that comes next: the tests of this folder, and every digest, with it in the place of ours."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Colours: every picture means what its tags say, in frames, clips and builds."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Any

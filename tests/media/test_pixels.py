@@ -1,7 +1,5 @@
 """Pixels of frames and clips, held by digests: of made films and of the recordings, whatever version decodes them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

@@ -1,7 +1,5 @@
 """The media policy: what is asked for of a video, and which options decide it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Preparing a dataset: every frame of every setting, resumable, honest about what failed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Media of input ablations: frames, their order and their times, as images and as a file that readers know."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The plan of a run: tokens by published formulas, counts, costs and lacking evidence, by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

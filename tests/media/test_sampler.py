@@ -1,7 +1,5 @@
 """The even rule: by hand, beside lmms-eval's reader, and at the borders of spans."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Sound is decoded once, placed to the sample by its times, and cut like frames."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import wave

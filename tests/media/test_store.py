@@ -1,7 +1,5 @@
 """The frame store: decoded once, right bit by bit, shared, whole, safe among processes."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

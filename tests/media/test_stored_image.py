@@ -1,7 +1,5 @@
 """Stored frames as image objects: they look like any image, and whoever encodes them gets their file."""
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Callable

@@ -5,8 +5,6 @@ model as an object), ``subclass`` (an object of a class derived from the host's)
 loaded once). There is a run of one clip for each number of FRAMES.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

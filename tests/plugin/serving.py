@@ -1,7 +1,5 @@
 """A service on loopback that decodes every image it is sent, for the clients of OpenAI, Google and Anthropic."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -3,8 +3,6 @@
 One line of JSON for each call of ``generate``, into the file ``SPY_LOG``. Nothing is changed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

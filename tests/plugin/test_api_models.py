@@ -1,7 +1,5 @@
 """API backends against a real HTTP server on loopback that decodes every image it is sent."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

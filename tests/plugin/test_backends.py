@@ -1,7 +1,5 @@
 """The table of model classes against the installed lmms-eval."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -1,7 +1,5 @@
 """The canary: a service that drops sound or pictures without a word is found, one that hears and sees passes."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

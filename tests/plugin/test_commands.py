@@ -1,7 +1,5 @@
 """Other jobs of the whole command: our small judge, every ablation, and a run that needs no network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

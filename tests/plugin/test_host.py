@@ -1,7 +1,5 @@
 """Where this package touches lmms-eval: tested versions, names that are there, and hosts that are left as they are."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

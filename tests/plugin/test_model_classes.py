@@ -3,8 +3,6 @@
 One in every run, the rest with ``pytest -m weekly``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

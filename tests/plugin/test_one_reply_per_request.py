@@ -1,7 +1,5 @@
 """Each request's own reply, from real classes of the host against a real server or as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Refusals in one sentence, before a model is loaded, of runs that cannot work."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Wrong data stop a run before a model is loaded, with one message that says where and how."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The main job through the real command: nothing is lost on the road, constants score what theory says."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

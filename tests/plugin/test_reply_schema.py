@@ -1,7 +1,5 @@
 """JSON schemas on their way to services on loopback, and into the sampling parameters of vLLM's class."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

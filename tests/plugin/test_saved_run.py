@@ -1,7 +1,5 @@
 """A run's files are whole, or it says that they are not; a run ends with what to type next, which works."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

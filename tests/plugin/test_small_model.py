@@ -1,7 +1,5 @@
 """A real language model answers through lmms-eval, up to the report: SmolLM2, where its two wheels are installed."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

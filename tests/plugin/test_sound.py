@@ -4,8 +4,6 @@ vLLM's and SGLang's servers take ``audio_url``, which the chat classes send; Ope
 the simple class sends.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import wave

@@ -1,7 +1,5 @@
 """Classes of lmms-eval whose weights cannot be here: their own code, with a stand-in for the weights that notes all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The tutorials do what they say: their commands run in their order, and print what stands on the page."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

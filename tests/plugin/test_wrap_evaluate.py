@@ -1,7 +1,5 @@
 """``simple_evaluate`` from Python: what arrives is what was decoded, and what cannot work ends with its error."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

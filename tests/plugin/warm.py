@@ -7,8 +7,6 @@ index of lmms-eval's own 1,600 task files; ours are indexed anew. A client that 
 the server ends with the last client that holds a ``lease``.
 """
 
-from __future__ import annotations
-
 import functools
 import gc
 import json

@@ -4,8 +4,6 @@ As a script it is ``lmms-eval`` (or ``torchrun``) for whoever starts it: the sam
 files and limits; signals are handed on, its exit code is the fork's, and when it is killed the fork is killed too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """Run a module with arguments (``pytest ...``, ``lmms_eval ...``) beside which our own entry points are hidden."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from importlib.metadata import Distribution, EntryPoints

@@ -3,8 +3,6 @@
 The source is the installed package, or the tree of lmms-eval that UPSTREAM_SOURCE names.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

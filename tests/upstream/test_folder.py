@@ -1,7 +1,5 @@
 """The task folders for lmms-eval's own tree: their patches applied to it they run, without our entry point."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Each patch for lmms-eval: its test fails on the installed version as its text says, and passes once it is applied."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

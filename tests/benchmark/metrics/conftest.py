@@ -1,7 +1,5 @@
 """Score matrices for the tests: by hand, and random ones of exams."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Random data sets, drawn with :mod:`random`, whose numbers stay the same from version to version."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator

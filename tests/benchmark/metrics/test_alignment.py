@@ -1,7 +1,5 @@
 """Runs side by side: over what they share, or not at all."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Values of the metrics: by hand, and those of scikit-learn and SciPy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

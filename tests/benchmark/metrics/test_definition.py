@@ -1,7 +1,5 @@
 """The numbers of the package are those of the code on the page of definitions, to the last digit."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

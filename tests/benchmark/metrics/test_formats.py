@@ -1,7 +1,5 @@
 """Numbers of the answer formats, by hand."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The one construction of intervals and tests: textbook cases, brute force, and every edge of its rule."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import permutations

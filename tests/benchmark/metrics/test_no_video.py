@@ -1,7 +1,5 @@
 """No-video baselines: what they know, and what they must not know."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

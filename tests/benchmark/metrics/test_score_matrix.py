@@ -1,7 +1,5 @@
 """What a score matrix refuses, and what it tells."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

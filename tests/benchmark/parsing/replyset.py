@@ -8,8 +8,6 @@ editor hides). The reading names, per asked step, points, ``c``orrect, ``i``ncor
 an answer that a person may read or not. Full settings ask for five steps, clips for one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

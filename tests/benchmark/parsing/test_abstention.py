@@ -1,7 +1,5 @@
 """Abstention: replies that call a step not visible."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """JSON as models write it: what is forgiven, what is broken, what is no JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

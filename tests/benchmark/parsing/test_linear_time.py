@@ -1,7 +1,5 @@
 """Every expression of the room, and the reader as a whole, take time linear in the text, whatever the text is."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """Promises that hold of every reply: nothing raised, nothing slow, no JSON lost in words, nothing changed by a cut."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

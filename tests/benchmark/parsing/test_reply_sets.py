@@ -3,8 +3,6 @@
 What is read wrongly in a trap is counted, not chased.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

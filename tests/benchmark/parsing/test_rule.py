@@ -1,7 +1,5 @@
 """The rule of docs/reference/parsing.md: its examples, its two lists, thinking, turns, and what a reply may be."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

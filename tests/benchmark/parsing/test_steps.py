@@ -1,7 +1,5 @@
 """Keys that name a step, and values on its scale."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

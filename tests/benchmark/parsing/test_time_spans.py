@@ -1,7 +1,5 @@
 """The seconds that a reply says its answers rest on."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`siming data check` lists all faults with their lines, then doubtful entries; and its page of the docs."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

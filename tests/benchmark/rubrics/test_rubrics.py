@@ -1,7 +1,5 @@
 """The default rubrics, and what a wrong rubric file is told."""
 
-from __future__ import annotations
-
 import copy
 import re
 from typing import Any

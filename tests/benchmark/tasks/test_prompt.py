@@ -1,7 +1,5 @@
 """Prompts to the letter, and the hashes that records and results state of them."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from difflib import ndiff

@@ -1,7 +1,5 @@
 """Prompt options: styles of the reply and parts of an exam; and the requests of a run."""
 
-from __future__ import annotations
-
 import pytest
 
 from siming_tasks.benchmark.exams import StepLabel, Video

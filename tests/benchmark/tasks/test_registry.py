@@ -1,7 +1,5 @@
 """The registry of tasks, and what follows from the descriptions in it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

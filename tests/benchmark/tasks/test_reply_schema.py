@@ -1,7 +1,5 @@
 """JSON schemas of replies: what they allow, by an independent validator, against what the reader reads."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The judge with the package's weights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The judge itself: what it answers and what not, and that it can be trained."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 Weekly, for it takes a minute: that the right frames arrive is held picture by picture in ``tests/plugin``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

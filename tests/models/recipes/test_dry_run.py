@@ -1,7 +1,5 @@
 """Recipes run: each command as it is printed, at a server on loopback that takes the service's place."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

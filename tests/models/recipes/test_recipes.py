@@ -1,7 +1,5 @@
 """Recipes against the installed lmms-eval; limits against requests of known weight."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from itertools import pairwise

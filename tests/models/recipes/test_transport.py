@@ -1,7 +1,5 @@
 """Time-outs and retries of the table are those that a server which never answers sees."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import threading

@@ -1,7 +1,5 @@
 """Driving the hooks as lmms-eval does, but in this process: documents, requests, replies, items, aggregates."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable
 from functools import lru_cache

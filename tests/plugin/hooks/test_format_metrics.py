@@ -1,7 +1,5 @@
 """Tasks with another form of the reply, from the document to the printed numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

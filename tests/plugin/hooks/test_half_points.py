@@ -1,7 +1,5 @@
 """Half points all the way: an exam of four videos and three steps, one in whole points, worked by hand."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path

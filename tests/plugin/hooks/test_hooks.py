@@ -1,7 +1,5 @@
 """Every hook, driven with plain dictionaries: what is asked, what is shown, what comes of the replies."""
 
-from __future__ import annotations
-
 import shutil
 from itertools import zip_longest
 from pathlib import Path

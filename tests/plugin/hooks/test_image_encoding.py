@@ -1,7 +1,5 @@
 """Images sent to a service by lmms-eval's classes: the stored files, under their own media type."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Ablations as lmms-eval asks them: the same questions on altered evidence, and what the records say of it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """SIMING_PROMPT and SIMING_ASK from the documents of a task to its results."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

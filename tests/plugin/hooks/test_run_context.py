@@ -1,7 +1,5 @@
 """State of a process: it belongs to one run, one data set and one request, and ends with them."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import shutil

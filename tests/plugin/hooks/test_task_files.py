@@ -1,7 +1,5 @@
 """The task files, read by lmms-eval's own loader: short, complete, and naming only what there is."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import resources

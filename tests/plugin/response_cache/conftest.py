@@ -1,7 +1,5 @@
 """Runs of model objects in this process: tasks, requests and records are lmms-eval's own, the command line is not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace

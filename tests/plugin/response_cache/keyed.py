@@ -1,7 +1,5 @@
 """Requests of lmms-eval as the dispatcher gets them, without a run."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from siming_tasks.plugin.reply import AskedRequest

@@ -1,7 +1,5 @@
 """A run that is cut short, wherever, asks on the second time only for what is missing, and ends as if nothing was."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Two processes, one of them killed: the other is ended, and the same command again asks only for what is missing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Keys of requests: they hold everything that decides a reply, and no more."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The ledger: what the JSON of a service says, what it costs."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

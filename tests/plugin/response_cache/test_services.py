@@ -1,7 +1,5 @@
 """Real classes of services against a server on loopback: statuses, money and retries follow what the service said."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Stored replies are whole or absent, whatever happens to the file."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exams for the tests of analyses: by hand or drawn, their rubric, and a jackknife in loops to hold errors against."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

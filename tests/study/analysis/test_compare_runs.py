@@ -1,7 +1,5 @@
 """Comparison of runs on disk: their names, what may be compared, and one family of tests."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

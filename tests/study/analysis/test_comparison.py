@@ -1,7 +1,5 @@
 """Comparison of judges: the tests, what follows from them, and judges that must not win."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

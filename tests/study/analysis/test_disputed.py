@@ -1,7 +1,5 @@
 """Agreed and disputed steps, and strict sequential credit, against counts by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Groups by hand, and with a planted difference."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests

@@ -1,7 +1,5 @@
 """History and requirements against scikit-learn and counts by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score

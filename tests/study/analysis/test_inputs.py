@@ -1,7 +1,5 @@
 """Ablations, sound and minimal pairs: by hand, against evaluate and a jackknife in loops, and with planted judges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score

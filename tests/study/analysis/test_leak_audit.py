@@ -1,7 +1,5 @@
 """Leak audits: what is planted is found, by the fact that it was planted in; nothing is found in shuffled labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The paper's claims against the definitions in NumPy and scikit-learn."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 The mean difference, its error and the verdict are held against the page of definitions in ``tests/benchmark/metrics``.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Power against statsmodels."""
 
-from __future__ import annotations
-
 import pytest
 from statsmodels.stats.power import normal_power
 

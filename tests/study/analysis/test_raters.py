@@ -1,7 +1,5 @@
 """Raters beside each other: every table by hand, SciPy and scikit-learn, and what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Repeats against NumPy and scikit-learn."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Severity against NumPy, a two-way analysis of variance and a jackknife in loops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

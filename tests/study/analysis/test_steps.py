@@ -1,7 +1,5 @@
 """Steps against scikit-learn, counts by hand and a jackknife in loops."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

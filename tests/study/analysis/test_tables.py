@@ -1,7 +1,5 @@
 """Texts of tables: every number has a head, every caption is one sentence that names its reference, nothing is NaN."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A page in a real browser: opened, waited for, measured, at the width of a screen or a phone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One report of small synthetic runs, and a board of them, that many tests look at."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

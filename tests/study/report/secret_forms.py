@@ -1,7 +1,5 @@
 """Forms in which people and programs give a secret, a name or an account to a model's class."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A running ``siming view``."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import signal

@@ -1,7 +1,5 @@
 """The first lines of a report: the four answers, each with what it rests on, alike on the page and in every file."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html import unescape

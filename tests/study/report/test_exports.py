@@ -1,7 +1,5 @@
 """Every number of a report stands in report.json, and its state travels with it into every page and file."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

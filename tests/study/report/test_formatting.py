@@ -1,7 +1,5 @@
 """Numbers as text, names in narrow heads, colours of labels: what a reader tells apart."""
 
-from __future__ import annotations
-
 import re
 from importlib import resources
 from itertools import combinations

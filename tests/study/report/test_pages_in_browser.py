@@ -1,7 +1,5 @@
 """The pages in a real browser, opened from disk."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

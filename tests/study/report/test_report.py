@@ -1,7 +1,5 @@
 """The report as a folder: pages that can do nothing, links that lead somewhere, and the state of every number."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A rubric's sheet on paper; its text is a stranger's."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import re

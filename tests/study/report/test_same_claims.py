@@ -1,7 +1,5 @@
 """The same ranks, pairs and claims behind every door: ``siming compare``, a report's files and pages, and a board."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

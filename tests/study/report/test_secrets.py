@@ -1,7 +1,5 @@
 """A secret planted in what a run or a submission says of itself occurs in nothing that is written or printed."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import zipfile

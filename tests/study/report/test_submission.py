@@ -1,7 +1,5 @@
 """Submissions and the board of them: what is packed, verified and ranked, and how little of the labels is told."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

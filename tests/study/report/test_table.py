@@ -1,7 +1,5 @@
 """One table in four forms: Markdown as a reader of Markdown sees it, TeX, CSV and a terminal; rows as such tables."""
 
-from __future__ import annotations
-
 import io
 import re
 

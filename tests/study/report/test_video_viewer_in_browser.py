@@ -1,7 +1,5 @@
 """One exam in a real browser, over HTTP: what is chosen, where, and what is seen of it, at three widths."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`siming view`: the report as data, and the videos of the named data set, to this machine, and nothing else."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import socket

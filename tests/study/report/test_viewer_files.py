@@ -1,7 +1,5 @@
 """Files beside a player: text of strangers as data, times of frames, replies to all parts, what a cell says."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The fixtures of the rooms that runs come from: dataset folders, and outputs of lmms-eval."""
 
-from __future__ import annotations
-
 from tests.data.conftest import _good, edit, folder
 from tests.runs import exams, make_run
 

@@ -1,7 +1,5 @@
 """One run scored in every way that there is: lmms-eval's own hooks in this process, and each command of ``siming``."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

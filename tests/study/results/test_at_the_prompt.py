@@ -1,7 +1,5 @@
 """Public objects at a prompt and in a notebook: short reprs, cards without markup of strangers, one sentence."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

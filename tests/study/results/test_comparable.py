@@ -1,6 +1,5 @@
 """Conditions under which two runs are comparable, and the number of records that are read for it."""
 
-from __future__ import annotations
 
 from itertools import permutations
 

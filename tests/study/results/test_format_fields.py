@@ -1,7 +1,5 @@
 """Abstentions and evidence on the way through files: written, read back, refused where edited."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Prediction files, raw replies and lmms-eval's sample logs become the same records."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Iterable, Mapping

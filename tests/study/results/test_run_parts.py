@@ -1,7 +1,5 @@
 """A run in parts, read as one: the numbers are those of a run made at once, and what does not fit is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -4,8 +4,6 @@ No number is pasted here: one run is scored in every way that there is, and what
 last digit, with its interval, its size and its flags.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Records and panels on a hand-made data set of two videos and three steps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Scoring outside a run, with and without the labels at hand; a run by its folder alone, and as a table."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parts of a split: what a run on one is asked, and what a run on the whole is scored on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

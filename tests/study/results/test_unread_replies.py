@@ -1,7 +1,5 @@
 """Replies that could not be read in full: which, how many, and what helps."""
 
-from __future__ import annotations
-
 import pytest
 
 from siming_tasks.benchmark.parsing import Parsed, parse_reply

@@ -1,7 +1,5 @@
 """Tokens, money and time: what is unknown stays unknown, and a price table is read strictly."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path

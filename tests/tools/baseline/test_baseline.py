@@ -1,7 +1,5 @@
 """The supervised baseline, with a tiny image model of random weights, on real, encoded exams."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a hospital has (videos, a rubric, a table of labels), and recordings whose sound is late or damaged."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Three files in, a dataset folder out: as a stranger would, killed and gone on, or refused before any work."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Where the reference points come from, and what raters, videos and formulas are called."""
 
-from __future__ import annotations
-
 import os
 import stat
 import unicodedata

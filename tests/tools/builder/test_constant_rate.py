@@ -1,7 +1,5 @@
 """The constant rate of recordings of varying rate: each picture has a place of its own, and few are repeated."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

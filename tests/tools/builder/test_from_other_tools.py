@@ -1,7 +1,5 @@
 """Every recipe of "Labels from other tools", taken from the page and run on a file of the tool's real shape."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tables of labels as people have them: read to the last point, or refused with place, value and way out."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import shutil

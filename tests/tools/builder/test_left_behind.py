@@ -1,7 +1,5 @@
 """What a camera writes beside its pictures stays behind: nothing of it is in a built video, copied or encoded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

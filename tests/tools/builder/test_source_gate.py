@@ -1,7 +1,5 @@
 """One gate of recordings for building and rating: every fault of every file in one report, before anything is done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The workbook for physicians: made, filled in as they would, and built."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

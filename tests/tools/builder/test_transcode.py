@@ -1,7 +1,5 @@
 """What comes out of the normaliser: the same pictures at the same times, and nothing else."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Transcripts as recognisers and editors write them: words, times and speakers; listed names are replaced, exactly."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

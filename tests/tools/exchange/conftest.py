@@ -1,7 +1,5 @@
 """The fixtures of the rooms that requests and runs come from."""
 
-from __future__ import annotations
-
 from tests.plugin.hooks.conftest import begin, other_demo, run
 from tests.runs import exams, make_run
 

@@ -1,7 +1,5 @@
 """Batch jobs: the file that OpenAI's API and ``vllm run-batch`` read, and the result files that they write."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """The tasks of Inspect, run by Inspect with its own stand-in for a model; skipped where it is not installed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

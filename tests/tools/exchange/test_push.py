@@ -1,7 +1,5 @@
 """``siming data push``: what a hub is sent, in which order, and what stays here. The hub is a server on loopback."""
 
-from __future__ import annotations
-
 import base64
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """From a set's annotation files and the user's videos to a folder that every other part takes."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

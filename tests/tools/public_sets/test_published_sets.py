@@ -1,7 +1,5 @@
 """The readers against the published annotation files, where they are at hand: counts that were taken from the files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The sound track of a simulated exam says what happens when it happens."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

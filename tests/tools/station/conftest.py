@@ -1,7 +1,5 @@
 """Real stations: a process that serves, short encoded videos, a rubric of three steps, and a browser before it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

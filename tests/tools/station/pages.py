@@ -1,7 +1,5 @@
 """A browser before a station: keys as a physician presses them, and waiting for what the page shows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.study.report.browsing import wait

@@ -1,7 +1,5 @@
 """Who gets in: the one with the key, by this machine's name, and to nothing but the station."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import shutil

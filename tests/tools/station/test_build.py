@@ -1,7 +1,5 @@
 """From the station to a data set: what two physicians gave is what the folder says, or it is refused in a sentence."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Callable

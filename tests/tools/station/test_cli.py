@@ -1,7 +1,5 @@
 """`siming data rate` before it serves: what does not go together, what is no folder of exams, what is in the way."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 from pathlib import Path

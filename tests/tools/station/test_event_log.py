@@ -1,7 +1,5 @@
 """The event log by itself: what events come to, what is refused, what it says of damaged and foreign files."""
 
-from __future__ import annotations
-
 import sqlite3
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """Joining event logs loses nothing and counts nothing twice, and never chooses between two answers without a word."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from itertools import permutations

@@ -3,8 +3,6 @@
 The films have a picture every 40 ms that carries its number, and noise from 0 s to 0.4 s after picture 40 is shown.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A physician at the page, in a real browser: everything by keyboard, and nothing that was acknowledged is lost."""
 
-from __future__ import annotations
-
 import resource
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """`siming study raters STORE`: where everybody is, while the work goes on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

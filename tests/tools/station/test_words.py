@@ -1,7 +1,5 @@
 """The station's one table of words: whole in every language, and every word of it is used."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

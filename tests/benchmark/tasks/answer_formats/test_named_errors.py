@@ -1,7 +1,5 @@
 """Reading of the errors and reasons that a reply names."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any
