@@ -1,7 +1,5 @@
 """Numbers with a noun: one function writes them, so that no sentence says "1 videos"."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

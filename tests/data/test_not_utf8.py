@@ -1,7 +1,5 @@
 """Text that is not UTF-8: every reader of other people's files names the file, the row and the way out."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable
 from pathlib import Path

@@ -1,6 +1,5 @@
 """One inbox of hostile archives beside good ones: each is refused by name, and the good ones are shown."""
 
-
 import copy
 import hashlib
 import json

@@ -1,6 +1,5 @@
 """Conditions under which two runs are comparable, and the number of records that are read for it."""
 
-
 from itertools import permutations
 
 import numpy as np
