@@ -184,7 +184,15 @@ class Comparison(Shown):
         return counted(self.videos, "SYNTHETIC exam" if self.facts.get("synthetic") else "exam")
 
     def sentence(self) -> str:
-        """The answer in one sentence, plain text: escape it, as names of runs are in it."""
+        """The answer in a sentence, and one for each run with copies; plain text with names of runs: escape it."""
+        copies: dict[str, list[str]] = {}
+        for pair in self.pairs if not self.is_one_run else ():
+            if pair.state == "as good" and not any(pair.a in others for others in copies.values()):
+                copies.setdefault(pair.a, []).append(pair.b)
+        named = (f"{', '.join([run, *others[:-1]])} and {others[-1]}" for run, others in copies.items())
+        return " ".join([self._ranking(), *(say("same answers", named=each, over=self.exams) for each in named)])
+
+    def _ranking(self) -> str:
         about = {"metric": CATALOGUE[self.headline].label, "over": self.exams}
         order = [run for run in self.order if run in self.ranks]
         if len(self.runs) == 1:

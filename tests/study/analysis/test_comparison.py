@@ -118,6 +118,10 @@ def test_three_states_have_three_sentences(judges, matrix):
     assert again.pairs[0].state == "as good"
     assert again.sentence().endswith("give the same answers, over 80 exams: they are the same run, or copies of it.")
     assert {each.leads for each in four_answers(again)} == {"same answers"}
+    among = compare_judges({"good": judges["good"], "a": judges["weak"], "b": judges["copy"], "c": judges["copy"]})
+    assert among.sentence().endswith(
+        "over 80 exams. a, b and c give the same answers, over 80 exams: they are the same run, or copies of it."
+    )
 
 
 @pytest.mark.parametrize("said", [0.0, 1.0])
