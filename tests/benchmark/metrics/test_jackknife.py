@@ -162,7 +162,7 @@ def test_what_never_varies_is_not_tested(matrix):
     bad = good.predicting(3 - reference)
     row = difference(statistic("qwk"), good, bad)
     assert row.flags == ()
-    assert row.value == 2 and row.low is None and row.why == "no-variation"
+    assert row.value == 2 and row.low is None and row.why == "no-variation" and row.degrees == 19
 
 
 def test_a_difference_needs_the_same_videos(matrix):

@@ -264,6 +264,8 @@ CONDITIONS: list[tuple[dict[str, Any], str]] = [
     ({"media": {**SHOWN, "pixels": 4, "decoder": {"av": "17.1.0"}}}, ""),
     ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3}}, "number of frames"),
     ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3, "indices": [30, 31, 32]}}, ""),  # a short clip
+    ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3, "density": "matched"}}, ""),  # its length decides
+    ({"media": {**SHOWN, "n_frames": 3, "mismatched_video": "v2"}}, ""),  # that of the other video
     ({"asking": "reasoned"}, "way of asking (plain, reasoned)"),
     ({"reply_schema": "0123456789ab"}, "use of JSON schemas (given, none)"),
     ({"usage": {"model": "other"}}, "model (m, other)"),
