@@ -35,7 +35,8 @@ Exit codes: 0 success, 1 problems found, 2 usage error, 130 interrupted.
 
 ## Flags that several commands share
 
-Each command lists these after *Also*, with its [options](#options) and the flags whose names say enough.
+After *Also*, each command names further flags: the shared ones of this list, [options](#options), and flags whose name
+explains them. `--help` explains all.
 """
 
 OPTIONS_HEAD = """

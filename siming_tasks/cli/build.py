@@ -81,7 +81,7 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
 @click.option("--different", nargs=2, multiple=True, metavar="A B", help="these similar names are two raters")
 @click.option("--name", default="", help="name of the data set (default: that of the folder)")
 @click.option("--version", default="1", help="version of the data set")
-@click.option("--license", default="", help="license, such as cc-by-nc-4.0")
+@click.option("--license", default="", help="what others may do with the data set, such as cc-by-nc-4.0")
 @click.option("--language", "languages", multiple=True, help="language of the exams, such as zh")
 @click.option("--keep-audio", is_flag=True, help="keep the sound; voices identify people")
 @click.option("--keep-ids", is_flag=True, help="keep the table's video names as ids")

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 )
 @cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
 @cli.LABELS
-@click.option("--setting", multiple=True, type=setting_named, metavar="NAME", help="only this setting; may be repeated")
+@click.option(
+    "--setting",
+    multiple=True,
+    type=setting_named,
+    metavar="NAME",
+    help="only this setting, such as full_score; may be repeated",
+)
 @click.option("--against", help="compare all runs with this one instead of all pairs")
 @cli.ALLOW
 @cli.PARTIAL

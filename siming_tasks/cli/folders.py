@@ -110,8 +110,8 @@ def push(dir: str, repo: str, options: Options, gated: str | None, private: bool
 @click.argument("out", metavar="OUT", type=cli.NEW_FOLDER, help="the new folder")
 @click.option("--videos", type=click.IntRange(1), default=16, help="number of exams")
 @click.option("--seed", type=click.IntRange(0), default=0, help="random seed")
-@click.option("--short", is_flag=True, help="half a minute per exam instead of three, for tests")
-@click.option("--pairs", is_flag=True, help="add minimal pairs")
+@click.option("--short", is_flag=True, help="half a minute per exam instead of four, for tests only")
+@click.option("--pairs", is_flag=True, help="draw pairs of exams that differ in one act and its consequences")
 @click.option("--jobs", type=click.IntRange(1), default=2, help="worker processes")
 @click.option("--sound", is_flag=True, help="add a sound track and a transcript")
 def demo(out: Path, videos: int, seed: int, short: bool, pairs: bool, jobs: int, sound: bool) -> None:

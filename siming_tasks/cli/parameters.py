@@ -115,7 +115,9 @@ class OutputPath(click.Path):
 NEW_FILE, NEW_FOLDER = OutputPath(False), OutputPath(True)
 
 LABELS = click.option("--labels", type=Path, help="label file, if the labels are withheld")
-PARTIAL = click.option("--partial", is_flag=True, help="count only requests that have a line")
+PARTIAL = click.option(
+    "--partial", is_flag=True, help="score an unfinished run: count only the requests that have a line in its files"
+)
 ALLOW = click.option(
     "--allow",
     multiple=True,

@@ -43,10 +43,15 @@ _CHANNELS = {
 @click.option("--videos", type=click.IntRange(1), help="number of videos, to plan without a data set")
 @click.option("--duration", type=cli.ABOVE_ZERO, help=f"length of the videos in seconds (default {_DURATION})")
 @click.option("--model", help="use the frames, limits and command of this model or service")
-@click.option("--tokens", metavar="F[,F]", default="qwen2_5_vl,openai_tiles", help="image-token formulas")
+@click.option(
+    "--tokens",
+    metavar="F[,F]",
+    default="qwen2_5_vl,openai_tiles",
+    help="formulas for the tokens of an image, separated by commas",
+)
 @click.option("--price-in", type=cli.Number(0), help="price per million input tokens")
 @click.option("--price-out", type=cli.Number(0), help="price per million output tokens")
-@click.option("--canary", is_flag=True, help="instead, ask --model 8 questions that need its sound or pictures")
+@click.option("--canary", is_flag=True, help="instead, ask --model questions that need its sound or pictures")
 @click.option("--model_args", default="", help="with --canary: as for lmms-eval")
 @click.option("--force_simple", is_flag=True, help="with --canary: as for lmms-eval")
 def plan(

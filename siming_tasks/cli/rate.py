@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 )
 @click.argument("dir", type=Path, metavar="DIR", help="folder of videos, or a built data set")
 @cli.option_flags("cache")
-@click.option("--rater", help="name of the rater")
+@click.option("--rater", help="name of the physician who scores; saved with each score and mark")
 @click.option("--rubric", type=Path, help="rubric.yaml, for plain videos (default: the embedded one)")
-@click.option("--store", type=cli.NEW_FILE, help="the event log (default: DIR.ratings.sqlite)")
+@click.option("--store", type=cli.NEW_FILE, help="file of all scores and marks (default: DIR.ratings.sqlite)")
 @cli.PORT
 @cli.NO_BROWSER
 @click.option(

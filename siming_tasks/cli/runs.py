@@ -74,7 +74,7 @@ def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
     multiple=True,
     type=setting_named,
     metavar="NAME",
-    help="setting to write; may be repeated (default: the four)",
+    help="setting to write, such as full_score; may be repeated (default: the four)",
 )
 @click.option(
     "--missing", multiple=True, type=Path, help="only requests without an answer in this run; may be repeated"
@@ -139,7 +139,12 @@ def requests(
     help="result and error files of one batch job",
 )
 @click.argument("out", metavar="OUT", type=cli.NEW_FILE, help="the new file (.jsonl) for `siming score`")
-@click.option("--requests", required=True, type=Path, help="file of the questions, next to the job")
+@click.option(
+    "--requests",
+    required=True,
+    type=Path,
+    help="file of the questions that `run requests` wrote next to the batch job",
+)
 def import_replies(files: tuple[Path, ...], out: Path, requests: Path) -> int:
     """Turn the results of a batch job into a file that can be scored."""
     from siming_tasks.tools.exchange.batch_results import import_results

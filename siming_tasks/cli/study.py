@@ -54,7 +54,7 @@ def raters(dir: str | None, options: Options, labels: Path | None, pair: tuple[s
 @click.option("--metric", type=click.Choice(["qwk", "mcc"]), default="qwk", help="without --pilot: the metric")
 @click.option("--prevalence", type=cli.PROPORTION, default=0.186, help="without --pilot: share of wrong steps")
 @click.option("--agreement", type=cli.PROPORTION, default=0.5, help="without --pilot: agreement of the better judge")
-@click.option("--effect", type=cli.PROPORTION, help="a difference whose power is computed")
+@click.option("--effect", type=cli.PROPORTION, help="true difference: also print how often it would be found")
 @click.option("--comparisons", type=click.IntRange(1), default=1, help="tests that Holm's correction covers")
 @cli.AS_JSON
 def power(

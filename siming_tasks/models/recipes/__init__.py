@@ -32,8 +32,8 @@ class Recipe:
         title: of the model.
         where: its id on the Hugging Face hub, or its name at the service.
         checked: when the facts were looked up.
-        how: of its command: ``run`` (to its end, by a test), ``read`` (in the code of its class) or ``not verified``.
-        facts: of everything else: ``read`` (in pages and code) or ``not verified``.
+        how: of its command: ``run`` (to its end, by a test), ``read`` (in the code of its class) or ``none``.
+        facts: of everything else: ``read`` (in pages and code) or ``unconfirmed``.
         paper: its name in the paper's table 6; empty for a model that is not in the paper.
         successor_of: recipe of the paper's model that it comes after.
         model: backend of lmms-eval; empty if none takes it.
@@ -51,8 +51,8 @@ class Recipe:
     title: str
     where: str
     checked: date
-    how: Literal["run", "read", "not verified"]
-    facts: Literal["read", "not verified"]
+    how: Literal["run", "read", "none"]
+    facts: Literal["read", "unconfirmed"]
     paper: str = ""
     successor_of: str = ""
     model: str = ""
