@@ -35,10 +35,10 @@ WORDS: Mapping[str, str] = {
     # ... of the physicians
     "physicians as good": "{judge} agrees with the physicians as well as they do with each other, within {margin:g} "
     "{metric} (difference {size}).",
-    "physicians better": "{judge} agrees better with the physicians than they do with each other (difference "
-    "{size} {metric}).",
-    "physicians worse": "{judge} agrees less well with the physicians than they do with each other (difference "
-    "{size} {metric}).",
+    "physicians better": "{judge} agrees better with the physicians than they do with each other; the difference "
+    "in {metric} is {size}.",
+    "physicians worse": "{judge} agrees less well with the physicians than they do with each other; the difference "
+    "in {metric} is {size}.",
     "physicians open": "It is open whether {judge} agrees with the physicians as well as they do with each other: the "
     "difference is {size} {metric}.",
     "physicians not tested": "Whether {judge} agrees with the physicians as well as they do with each other is not "
