@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.benchmark.record import (
     ASKED_AGAIN,
-    REQUEST_FAILED,
     Record,
     answered_more,
     merge_parts,
@@ -69,11 +68,18 @@ class _Collector:
         known = entries.get(part) or (entries.get("") if part else next(iter(entries.values()), None))
         if known:
             first, first_path, first_line = known
-            if first_path != path and _is_same(first, record):
+            if first_path == path or not _is_same(first, record):
+                self._note_conflict(first, f"{first_path}:{first_line}", first_path == path, record, path, line)
+            if first_path == path:
                 return False
-            self._note_conflict(first, f"{first_path}:{first_line}", first_path == path, record, path, line)
-            failed_twice = first.status == record.status == REQUEST_FAILED
-            if first_path == path or not (failed_twice or answered_more(record.status, first.status)):
+            is_later = _attempts(record) > _attempts(first)
+            is_kept = answered_more(record.status, first.status) or (is_later and record.status == first.status)
+            if {first.status, record.status} <= {*ASKED_AGAIN}:  # the usage of the later one is that of all attempts
+                usage = (record if is_later else first).conditions.usage
+                record, first = (replace(one, conditions=replace(one.conditions, usage=usage))
+                                 for one in (record, first))  # fmt: skip
+            if not is_kept:
+                entries[first.conditions.part] = first, first_path, first_line
                 return False
         entries[part] = record, path, line
         return True
@@ -166,6 +172,11 @@ def _is_same(first: Record, second: Record) -> bool:
     if not same_answers(first, second) or (first.status, first.missing) != (second.status, second.missing):
         return False
     return (first.conditions.prompt, first.media) == (second.conditions.prompt, second.media)
+
+
+def _attempts(record: Record) -> int:
+    """Number of attempts of all commands until this record; 0 where it is not known."""
+    return (record.conditions.usage or {}).get("attempts") or 0
 
 
 def write_predictions(records: Iterable[Record], path: Path) -> Path:

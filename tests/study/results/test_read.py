@@ -196,6 +196,38 @@ def test_a_request_that_failed_twice_stays_failed(dataset: Dataset, tmp_path: Pa
         read_run(tmp_path, dataset)
 
 
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize(
+    ("old", "new", "counts", "sent"),
+    [
+        ("request_failed", "request_failed", "new", 9),
+        ("truncated", "truncated", "new", 9),
+        ("truncated", "request_failed", "old", 9),  # part of an answer is more than none
+        ("request_failed", "truncated", "new", 9),
+        ("request_failed", "ok", "new", 9),
+        ("ok", "request_failed", "old", 2),  # of another folder of replies
+    ],
+)
+def test_attempts_and_tokens_are_of_all_commands(
+    dataset: Dataset, tmp_path: Path, old: str, new: str, counts: str, sent: int, newest_first: bool
+) -> None:
+    """The second command's usage contains the first's; its log may be read before the first's."""
+    first = complete_run(dataset)[0]
+    for name, status, number in (("old", old, 2), ("new", new, 9)):
+        usage = {"attempts": number, "prompt_tokens": 100 * number, "model": "m"}
+        left_out = "cpr_02" if name == "old" else "cpr_03"
+        cut = {"status": "truncated", "answers": {k: v for k, v in first["answers"].items() if k != left_out},
+               "missing": {left_out: "absent"}}  # fmt: skip
+        record = {**first, **{"request_failed": FAILED, "truncated": cut, "ok": {}}[status], "usage": usage}
+        logged(tmp_path / f"{(name == 'new') ^ newest_first:d}_{name}_samples_a.jsonl", [record], [None])
+    run = read_run(tmp_path, dataset, partial=True)
+    (record,) = flat(dict(run.records))
+    assert (record["usage"]["attempts"], record["usage"]["prompt_tokens"]) == (sent, 100 * sent)
+    assert record["status"] == {"old": old, "new": new}[counts]
+    if record["status"] == "truncated":
+        assert record["missing"] == {"cpr_02" if counts == "old" else "cpr_03": "absent"}
+
+
 def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"status": "fine"}, "unknown status 'fine'"),
