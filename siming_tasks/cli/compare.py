@@ -64,6 +64,7 @@ def compare(
     from siming_tasks.study.analysis.inputs import run_inputs
     from siming_tasks.study.analysis.verdicts import four_answers
     from siming_tasks.study.report.row_tables import row_section
+    from siming_tasks.study.results.comparable import check_repeats
     from siming_tasks.study.results.discovery import find_runs
     from siming_tasks.study.results.run import read_run
 
@@ -71,6 +72,7 @@ def compare(
     dataset = cli.open_dataset(options, sources, labels=labels, reference=True)
     runs = [read_run(source, dataset, partial=partial, allow=allow) for source in sources]
     if repeated:
+        check_repeats(runs)
         _print_repeats(runs, common_settings(runs, setting or None), options, dataset, as_json)
         return
     wanted = setting or UNALTERED_TASKS

@@ -22,7 +22,9 @@ from siming_tasks.common.files import sha256_json
 from siming_tasks.common.printed_value import counted
 from siming_tasks.media import recorded_mode
 from siming_tasks.options import CONDITIONS, DIFFERENCES
+from siming_tasks.study.results.discovery import results_at
 from siming_tasks.study.results.run import Run
+from siming_tasks.study.results.run_parts import check_alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,16 @@ def comparable(a: TaskRun, b: TaskRun, allow: Collection[str] = ()) -> list[str]
     except DataError as error:
         reasons.append(str(error))
     return reasons
+
+
+def check_repeats(runs: Sequence[Run]) -> None:
+    """Refuse runs of different models, or of other prompts or options; seeds may differ (DataError)."""
+    why = "They do not repeat one judge: compare them without --repeated."
+    check_alike([found for run in runs for path in run.source.paths for found in results_at(path)], why, ("seed",))
+    records = (record for run in runs for present in run.records.values() for record in present)
+    models = {record.conditions.usage.get("model") for record in records if record.conditions.usage} - {None}
+    if len(models) > 1:
+        raise DataError(f"The runs are of different models ({', '.join(sorted(map(str, models)))}). {why}")
 
 
 def comparison_entries(entrants: Sequence[TaskRun], allow: Collection[str] = ()) -> list[ComparisonEntry]:

@@ -181,7 +181,7 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
         is_named = bool(name) and not Path(argument).exists()
         path = Path(rest if is_named else argument)
         folders = sorted({log.parent for log in path.rglob("*_samples_siming_*.jsonl")}) if path.is_dir() else []
-        found = {folder: _results(folder) for folder in folders or [path]}
+        found = {folder: results_at(folder) for folder in folders or [path]}
         models = {folder: _sharded_model(results) for folder, results in found.items()}
         is_one = len({model or folder for folder, model in models.items()}) == 1
         for folder, results in found.items():
@@ -234,10 +234,10 @@ def run_at(path: str | Path | Sequence[str | Path], name: str | None = None) -> 
     paths = [path_of(each, "run", "run") for each in given]
     if not paths:
         raise DataError(_NO_RUN)
-    return _source([(each, _results(each)) for each in paths], name)
+    return _source([(each, results_at(each)) for each in paths], name)
 
 
-def _results(path: Path) -> list[Result]:
+def results_at(path: Path) -> list[Result]:
     """The results files of lmms-eval at a path (DataError: there is nothing to read, or one is damaged)."""
     if not path.exists():
         raise DataError.of([Problem("run-missing", "no such file or folder.", GIVE_A_RUN, str(path))])

@@ -37,19 +37,25 @@ Result = tuple[Path, Mapping[str, Any]]
 """A results file of lmms-eval, and its content."""
 
 
-def check_alike(results: Sequence[Result]) -> None:
-    """Refuse results of other models, or of other prompts or options in the same task (DataError: names the fact)."""
+PARTS_DIFFER = "They are not parts of one run: give different runs separately."
+
+
+def check_alike(results: Sequence[Result], why: str = PARTS_DIFFER, but: Collection[str] = ()) -> None:
+    """Refuse results of other models, or of other prompts or options in the same task (DataError: names the fact).
+
+    Args:
+        results: those that must be alike.
+        why: the error's last sentence.
+        but: arguments of the model or of its generation that may differ.
+    """
     known: dict[str, tuple[Path, Mapping[str, Any]]] = {}
     for file, result in results:
-        for about, facts in _asked_how(result):
+        for about, facts in _asked_how(result, {*PLACE, *but}):
             first, before = known.setdefault(about, (file, facts))
             if differ := next((name for name in {**before, **facts} if before.get(name) != facts.get(name)), None):
                 now, then = (_public_text(differ, stated.get(differ)) for stated in (facts, before))
                 what = f"is {now}, but {then} in" if now != then else "differs from"
-                raise DataError(
-                    f"{file}: {differ} of {about} {what} {first}. "
-                    "They are not parts of one run: give different runs separately."
-                )
+                raise DataError(f"{file}: {differ} of {about} {what} {first}. {why}")
 
 
 def _public_text(name: str, value: Any) -> str:
@@ -60,13 +66,13 @@ def _public_text(name: str, value: Any) -> str:
     return repr(given.partition("=")[2] or given)
 
 
-def _asked_how(result: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Facts that decide the replies of a part: of the model, and of each task."""
+def _asked_how(result: Mapping[str, Any], but: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Facts that decide the replies of a part: of the model, and of each task; without some of its arguments."""
     config = result.get("config") or {}
     arguments = config.get("model_args") or ""
     if not isinstance(arguments, Mapping):
         arguments = dict(part.partition("=")[::2] for part in str(arguments).split(","))
-    facts: dict[str, Any] = {str(name): str(value) for name, value in arguments.items() if name not in PLACE}
+    facts: dict[str, Any] = {str(name): str(value) for name, value in arguments.items() if name not in but}
     flags = config.get("resolved_cli_args") or {}
     facts |= {name: flags[name] for name in _COMMAND if flags.get(name)}
     yield "the model", {"class": config.get("model"), **facts, "name": result.get("model_name")}
@@ -77,7 +83,10 @@ def _asked_how(result: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
                 options = dict(json.loads(metadata.get("siming_options") or "{}"))
             except (TypeError, ValueError):
                 options = {"options": metadata["siming_options"]}
-            facts = {"generation": known.get("generation_kwargs"), "prompt": metadata.get("siming_prompt"), **options}
+            generation = known.get("generation_kwargs")
+            if isinstance(generation, Mapping):
+                generation = {name: value for name, value in generation.items() if name not in but}
+            facts = {"generation": generation, "prompt": metadata.get("siming_prompt"), **options}
             yield str(task), facts
 
 

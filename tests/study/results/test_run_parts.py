@@ -173,6 +173,32 @@ def test_two_models_are_refused_by_what_may_be_named(
     assert said in str(refused.value)
 
 
+def test_repeats_are_of_one_judge(
+    exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Runs that repeat one judge may differ in the seed and in how requests travel."""
+    whole, _ = parts
+    one = changed(whole, tmp_path / "one", "model_args", "pretrained=org/Model,seed=1,timeout=9")
+    two = changed(whole, tmp_path / "two", "model_args", "pretrained=org/Model,seed=2")
+    other = changed(whole, tmp_path / "other", "model_args", "pretrained=org/Other,seed=1")
+    words = ["--repeated", "--data", str(exams.root)]
+    for flags in ([], ["--json"]):
+        assert main(["compare", str(one), str(two), *words, *flags]) == 0
+        capsys.readouterr()
+        assert main(["compare", str(one), str(other), *words, *flags]) == 1
+        said = capsys.readouterr()
+        assert not said.out and "pretrained of the model is 'org/Other', but 'org/Model' in " in said.err
+        assert "They do not repeat one judge: compare them without --repeated." in said.err
+    files = []
+    for name in ("m-1", "m-2"):  # without results files, the records name the model
+        (log,) = one.glob("*_samples_siming_clip_score.jsonl")
+        files.append(shutil.copy(log, tmp_path / f"{name}_{log.name}"))
+        change_rows(files[-1], lambda lines, name=name: [
+            line["siming_stderr"].update(usage={"model": name}) for line in lines])  # fmt: skip
+    assert main(["compare", *map(str, files), *words, "--partial"]) == 1
+    assert "The runs are of different models (m-1, m-2). They do not repeat" in capsys.readouterr().err
+
+
 def test_an_address_and_how_requests_travel_may_differ(
     exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path
 ) -> None:
