@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -89,7 +90,7 @@ def _show_scores(
 ) -> None:
     """Print the metrics of a run with their notes."""
     from siming_tasks.study.results.run import read_run, score_run
-    from siming_tasks.study.results.unread_replies import UnreadReplies, unread_note
+    from siming_tasks.study.results.unread_replies import UnreadReplies, failed_sentence, unread_note
 
     unread = UnreadReplies(dataset)
     run = read_run(source, dataset, partial=partial, allow=allow, seen=unread.put)
@@ -105,6 +106,8 @@ def _show_scores(
     part = f", split {dataset.part}" if dataset.part else ""
     print(f"{dataset.name} {dataset.version}{part}{label}, digest {dataset.digest[:12]}\n")
     _print_settings(scores, run)
+    if failed := failed_sentence(record for present in run.records.values() for record in present):
+        print(f"\n{failed} `siming score --show missing` lists them and says how to ask them again.")
     if not note.is_many and str(note):
         print(f"\n{note}")
 
@@ -182,7 +185,10 @@ def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, pa
         shown = f"; {len(requests):,} missing: {', '.join(first)}{', ...' * (len(requests) > 8)}" if requests else ""
         say(f"{TASKS[name].task_name}: {count - len(requests):,} of {counted(count, 'request')} answered{shown}")
     records = (record for rows in run.records.values() for record in rows) if run else ()
-    if any((record.conditions.usage or {}).get("stored") is False for record in records):
+    if asked and run and not any("_samples_" in file.name for file in run.files):  # no command of lmms-eval made them
+        missing = " ".join(f"--missing {shlex.quote(str(path))}" for path in there)
+        say(f"`siming run requests {missing}`, with the options of the requests, writes those that are missing.")
+    elif any((record.conditions.usage or {}).get("stored") is False for record in records):
         say(
             "SIMING_REPLIES=off: no reply was stored. Repeating the run's command sends, "
             "and pays for, every request again."

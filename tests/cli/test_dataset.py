@@ -180,6 +180,13 @@ def test_what_is_missing_is_listed_with_what_it_costs_to_ask_again(
     out = capsys.readouterr().out
     assert "3 of 4 requests answered; 1 missing: full_score/sim002 (request_failed)" in out
     assert "command sends only the requests without a stored reply" in out
+    assert main(words[:4]) == 0
+    assert "1 of 4 requests failed (1 no reply). `siming score --show missing` lists" in capsys.readouterr().out
     change_rows(log, lambda lines: [line["siming_stderr"].update(usage={"stored": False}) for line in lines])
     assert main(words) == 1
     assert "pays for, every request again" in capsys.readouterr().out
+    imported = write_rater(open_dataset(short_demo), tmp_path / "my replies.jsonl", "rater_a")
+    imported.write_text("".join(imported.read_text().splitlines(keepends=True)[1:]))
+    assert main(["score", str(imported), *words[2:]]) == 1
+    out = capsys.readouterr().out
+    assert f"`siming run requests --missing '{imported}'`, with the options" in out and "command" not in out

@@ -7,7 +7,6 @@ whole record travels once, under :data:`RECORD`. Aggregators do not depend on th
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from siming_tasks.plugin.reply import NOT_KNOWN, Reply
 from siming_tasks.plugin.run_context import Doc, Item, current_run
 from siming_tasks.study.results.evaluate_records import evaluate_records
 from siming_tasks.study.results.read_predictions import write_predictions
-from siming_tasks.study.results.unread_replies import UnreadNote, UnreadReplies, unread_note
+from siming_tasks.study.results.unread_replies import UnreadNote, UnreadReplies, failed_sentence, unread_note
 
 logger = logging.getLogger(__name__)
 
@@ -58,17 +57,17 @@ def note_of_replies() -> UnreadNote:
 
 
 def failed_requests() -> str:
-    """Sentence on the requests of this process that failed, their errors and the way out; "" for none."""
+    """Sentences on the requests of this process that failed, their errors and the way out; "" for none."""
     records = [record for several in _RECORDS.values() for record in several]
-    failed = [record.conditions.usage or {} for record in records if record.status == REQUEST_FAILED]
-    if not failed:
+    if not (said := failed_sentence(records)):
         return ""
-    errors = Counter(str(usage.get("error") or "no reply") for usage in failed)
-    named = ", ".join(f"{count:,} {error}" for error, count in errors.most_common(3))
-    return (
-        f"{len(failed):,} of {len(records):,} requests failed ({named}). Correct what the log names (of a service: its "
-        "address, key and model in --model_args), and run the same command again."
-    )
+    again = "run the same command again"
+    if all(record.status == REQUEST_FAILED for record in records):
+        log = "Correct what the log names (of a service: its address, key and model in --model_args)"
+        return f"{said} {log}, and {again}."
+    if any((record.conditions.usage or {}).get("stored") is False for record in records):
+        return f"{said} To ask them, {again}; SIMING_REPLIES=off sends all requests again."
+    return f"{said} To ask them, {again}: it sends only the requests without a stored reply."
 
 
 def _metrics_of(setting: TaskSpec) -> dict[str, bool]:

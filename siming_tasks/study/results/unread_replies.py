@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from siming_tasks.benchmark.record import Record
+from siming_tasks.benchmark.record import REQUEST_FAILED, Record
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import steps_of
 from siming_tasks.benchmark.tasks.prompting import steps_in_part
@@ -190,6 +190,15 @@ class UnreadNote:
         if not self.sentence:
             return ""
         return "\n".join([" ".join([self.sentence, *self.remedies()]), *(f"  {line}" for line in self.examples)])
+
+
+def failed_sentence(records: Iterable[Record]) -> str:
+    """The number of requests that failed, with their commonest errors; empty without any."""
+    records = list(records)
+    failed = [record.conditions.usage or {} for record in records if record.status == REQUEST_FAILED]
+    errors = Counter(str(usage.get("error") or "no reply") for usage in failed)
+    named = ", ".join(f"{count:,} {error}" for error, count in errors.most_common(3))
+    return f"{len(failed):,} of {counted(len(records), 'request')} failed ({named})." if failed else ""
 
 
 def unread_note(unread: UnreadReplies, records: Mapping[str, Sequence[Record]]) -> UnreadNote:

@@ -221,15 +221,20 @@ def test_a_run_whose_service_answers_errors_ends_with_their_names(
 ) -> None:
     monkeypatch.setattr(results_hook, "_RECORDS", {})
     asked, failed = docs("clip_score"), "[LMMS_EVAL_REQUEST_FAILED] x"
-    for errors, words in (
-        ((), ""),
-        (("HTTP 404", "HTTP 404", "no JSON"), "3 of {} requests failed (2 HTTP 404, 1 no JSON)."),
-    ):
+    again = "run the same command again"
+    for errors, words, stored in (
+        ((), "", None),
+        (("HTTP 404", "HTTP 404", "no JSON"), "3 of {} requests failed (2 HTTP 404, 1 no JSON). "
+         f"To ask them, {again}: it sends only the requests without a stored reply.", None),
+        (("HTTP 502",), "1 of {} requests failed (1 HTTP 502). "
+         f"To ask them, {again}; SIMING_REPLIES=off sends all requests again.", False),
+        (("HTTP 404",) * len(asked), "{0} of {0} requests failed ({0} HTTP 404). Correct what the log names "
+         f"(of a service: its address, key and model in --model_args), and {again}.", None),
+    ):  # fmt: skip
         rows = []
         for doc, error in zip_longest(asked, errors):
             text = failed if error else '{"score": 0}'
-            reply = Reply.of(text, NOT_KNOWN, {"error": error}, current_run().parse(doc, text))
+            reply = Reply.of(text, NOT_KNOWN, {"error": error, "stored": stored}, current_run().parse(doc, text))
             rows.append(hooks.process_results(doc, [reply])["siming_stderr"])
         hooks.evaluation(rows)
-        assert results_hook.failed_requests().startswith(words.format(len(asked)))
-        assert bool(results_hook.failed_requests()) is bool(errors)
+        assert results_hook.failed_requests() == words.format(len(asked))
