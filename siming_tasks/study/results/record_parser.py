@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.parsing import STATUSES, Parsed
 from siming_tasks.benchmark.parsing.parsed_reply import MISSING
-from siming_tasks.benchmark.record import SUPERVISED, Conditions, Record, logged_reply, same_answers
+from siming_tasks.benchmark.record import REQUEST_FAILED, SUPERVISED, Conditions, Record, logged_reply, same_answers
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.tasks import ANSWER_FORMATS, RECORD_FIELDS, TASKS, TaskSpec
 from siming_tasks.benchmark.tasks.expected_requests import asked_steps, record_id
@@ -220,6 +220,9 @@ class RecordParser:
             asked = tuple(steps[name] for name in names)
         if asked:
             return asked
+        if TASKS[source.setting].scope == "clip" and source.step_id is None:
+            self._note("prediction-invalid", f"a {source.setting} line needs a `step_id`.", f"See {see('data')}.")
+            return None
         key, kind, name = ("part", "part", source.part) if source.part else ("step_id", "clip of step", source.step_id)
         what = f"video {source.video_id!r} has no {kind} {str(name)[:64]!r}; the line is not counted."
         self._note("step-unknown", what, f"Correct the {'part' if source.part else 'id'}.", key, "warning")
@@ -256,10 +259,25 @@ class RecordParser:
             names = parsed.missing.keys()
             reasons = {k: v for k, v in source.missing.items() if k in names and v in MISSING}
             parsed = replace(parsed, status=source.status, missing={**parsed.missing, **reasons})
-        for name, reason in parsed.missing.items():
-            what = f"step {name!r} has no usable answer ({reason}); it counts as missing."
-            self._note("answer-missing", what, "Give points on the step's scale.", key, "warning")
+        self._note_missing(parsed, source, is_reply="response" in row, answer=setting.answer, key=key)
         return parsed
+
+    def _note_missing(self, parsed: Parsed, source: _Line, *, is_reply: bool, answer: str, key: str) -> None:
+        """Note the steps of a prediction line without an answer: of a reply together, of answers one by one."""
+        count, steps = len(parsed.missing), counted(len(parsed.missing), "step")
+        if parsed.status == REQUEST_FAILED:
+            what = f"the request {source.video_id!r} failed; {steps} without an answer."
+            self._note("request-failed", what, "Ask it again (`siming score --show missing`).", severity="warning")
+        elif is_reply and count:
+            shown = ", ".join(f"{name} {reason}" for name, reason in [*parsed.missing.items()][:3])
+            what = f"the reply about {source.video_id!r} leaves {steps} without a usable answer ({shown}"
+            what += f"{', ...' * (count > 3)}); they count as missing."
+            self._note("reply-unread", what, f"See {see('parsing')}.", "response", "warning")
+        else:
+            fix = "Give points on the step's scale." if answer == "score" else f'Write "{CORRECT}" or "{INCORRECT}".'
+            for name, reason in parsed.missing.items():
+                what = f"step {name!r} has no usable answer ({reason}); it counts as missing."
+                self._note("answer-missing", what, fix, key, "warning")
 
     def _parsed_record(self, logged: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...]) -> Parsed | None:
         """Answers of a record as the suite wrote it, after making sure that nobody edited it into nonsense."""

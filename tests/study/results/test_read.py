@@ -110,6 +110,16 @@ def test_the_four_forms_of_the_format_and_raw_replies(dataset: Dataset, tmp_path
         (FULL, "prediction-invalid", "needs either `scores` or `response`", "error"),
         ({**FULL, "video_id": "v9", "scores": {}}, "video-unknown", "no video 'v9'; the line is not", "warning"),
         ({**CLIP, "step_id": "x", "score": 1}, "step-unknown", "video 'v001' has no clip of step 'x'", "warning"),
+        ({**CLIP, "score": 1}, "prediction-invalid", ":1: a clip_score line needs a `step_id`.", "error"),
+        ({**FULL, "video_id": "v9", "scores": {}}, "no-predictions", ":1: video_id: the dataset has no video 'v9'",
+         "error"),
+        ({"setting": "full_error", "video_id": "v001", "verdicts": dict.fromkeys(STEPS, 1)}, "answer-missing",
+         'step \'cpr_01\' has no usable answer (unreadable); it counts as missing. Write "correct" or "incorrect".',
+         "warning"),
+        ({**FULL, "response": "[LMMS_EVAL_REQUEST_FAILED] x"}, "request-failed",
+         ":1: the request 'v001' failed; 4 steps without an answer. Ask it again", "warning"),
+        ({**FULL, "response": '{"scores": {"cpr_01": 2, "cpr_02": 99, "cpr_03": 2}}'}, "reply-unread",
+         "leaves 2 steps without a usable answer (cpr_02 off_scale, aed_01 absent); they count", "warning"),
         ({**FULL, "scores": {"cpr_77": 1}}, "step-unknown", "1 answer on steps not asked of 'v001' ('cpr", "warning"),
         ({**CLIP, "step_id": "cpr_01", "score": 9}, "answer-missing",
          "step 'cpr_01' has no usable answer (off_scale); it counts as missing.", "warning"),
@@ -123,6 +133,7 @@ def test_a_faulty_line_is_named_with_its_fault(
     problems = read_run(write_rows(tmp_path / "p.jsonl", [row]), dataset, strict=False).problems
     found = next(problem for problem in problems if problem.code == code)
     assert message in str(found) and found.severity == severity
+    assert code not in ("request-failed", "reply-unread") or not any(each.code == "answer-missing" for each in problems)
 
 
 def test_an_answer_or_a_key_given_twice_is_refused(dataset: Dataset, tmp_path: Path) -> None:
