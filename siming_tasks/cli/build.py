@@ -125,7 +125,9 @@ def build(
         raise
     show_problems(built.warnings)
     dataset = built.dataset
-    steps = counted(sum(len(video.applicable) for video in dataset.videos), "judged step")
+    steps = counted(
+        sum(step.consensus is not None for video in dataset.videos for step in video.applicable), "judged step"
+    )
     say(f"{dataset.root}: {counted(len(dataset.videos), 'video')}, {steps}, digest {dataset.digest[:12]}")
     say(f"{built.names_file}: original names and ids. Keep it private.")
     say(f"Next: {shlex.join(['siming', 'data', 'check', str(dataset.root)])}")

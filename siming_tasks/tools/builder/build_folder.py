@@ -132,7 +132,8 @@ def overview(plan: BuildPlan) -> tuple[list[str], list[list[str]], list[str]]:
         counts += [sum(not row.applicable for row in rows), len(timed), len(plan.ids) - len(rows)]
         lines.append([step.id, *map(str, counts)])
     of_videos = {row.video: row.about for row in plan.rows}
-    sizes = {"video": plan.ids, "scored step": plan.rows, "rater": plan.raters, "student": plan.students}
+    judged = [row for row in plan.rows if row.scores or not row.applicable]
+    sizes = {"video": plan.ids, "scored step": judged, "rater": plan.raters, "student": plan.students}
     notes = [", ".join(counted(len(each), noun) for noun, each in sizes.items()) + "."]
     notes += [f"The consensus is {plan.reference!r}, who is not a physician here."] if plan.reference else []
     for kind in VIDEO_FIELDS:
@@ -151,7 +152,7 @@ def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
         sheet = write_adjudication(_beside(out, "adjudicate").with_suffix(".xlsx"), plan.rubric, plan.decision.open)
         rows = f"{len(plan.decision.open)} of {counted(len(plan.rows), 'row')}"
         what = f"no reference points for {rows}; listed in {sheet}."
-        fix = "Fill in the points of `consensus` there and add the file as --labels, or choose a --consensus rule."
+        fix = "Fill in the points of `consensus` there and add the file as --labels."
         errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
     if errors:
         warnings = [problem for problem in problems if problem.severity == "warning"]

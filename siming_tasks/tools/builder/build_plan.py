@@ -18,6 +18,7 @@ from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import check_file_name, sha256_json
 from siming_tasks.common.hosts import stated_host
 from siming_tasks.common.person_names import is_aggregate
+from siming_tasks.common.printed_value import counted
 from siming_tasks.data.consent import ANY
 from siming_tasks.data.row_schema import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, station_facts
@@ -152,8 +153,10 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     videos, labels, names = _read(inputs, rubric, options)
     rows, problems, reference = labels
     options = replace(options, consensus="agree") if reference else options
-    unread = any(problem.severity == "error" for problem in problems)
     sources, source_problems = find_sources(videos, rows, options.allow_loss)
+    missing = [problem for problem in source_problems if problem.code == "video-missing"]
+    problems = [*missing, *problems]  # first: columns in the wrong order give many other findings
+    unread = any(problem.severity == "error" for problem in problems)
     source_problems += sound_problems(sources) if options.keep_audio else []
     facts = dict(options.rater_facts)
     problems += _unmet_facts(facts, rows)
@@ -173,11 +176,15 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     if unread:  # points may lack for that reason alone: only what the raters differ in is sure, and nobody decides yet
         open_ones = tuple(problem for problem in decision.problems if problem.code == "consensus-open")
         decision = replace(decision, problems=open_ones, open=())
-    problems += source_problems
+    problems += [problem for problem in source_problems if problem not in missing]
     durations = {name: source.duration for name, source in sources.items()}
     problems += span_problems(rows, durations)
     problems += minutes_problem(rows, {name: whole for name, whole in durations.items() if whole})
     problems += decision.problems
+    if not scored and not unread:
+        what = "no table gives points: the labels are withheld, and nothing can be scored."
+        fix = "If physicians scored these videos: is the file saved, and is it the right one?"
+        problems.append(Problem("labels-withheld", what, fix, rows[0].file if rows else None, severity="warning"))
     problems += copied(rows, human_raters(raters, facts))
     problems += _unkept_ids(rows) if options.keep_ids else []
     ids = new_ids(dict.fromkeys(row.video for row in rows), options.keep_ids)
@@ -218,7 +225,7 @@ def _read(
             found.append(None)
     videos, names, labels = found
     judgments, problems = labels or ([], [])
-    judgments, reference = _consensus_of(judgments, options)
+    judgments, reference = _consensus_of(judgments, options, problems)
     persons = Persons(options.different, options.physicians)
     rows, contradictions = joined(judgments, videos.speller() if videos else str, persons)
     problems += contradictions
@@ -229,13 +236,20 @@ def _read(
     return videos, (rows, problems, reference), names
 
 
-def _consensus_of(judgments: list[Judgment], options: BuildOptions) -> tuple[list[Judgment], str]:
+def _consensus_of(
+    judgments: list[Judgment], options: BuildOptions, problems: list[Problem]
+) -> tuple[list[Judgment], str]:
     """The judgments with those of the rater whom ``--consensus`` names as the consensus, and that name; "" for none.
 
     Instruments and those of ``--physician`` stay raters, whose points :func:`decide` takes where the others differ.
     """
     name, stay = options.consensus, {*options.physicians, *options.rater_facts}
     if name in stay or name not in {row.rater for row in judgments} - {CONSENSUS}:
+        return judgments, ""
+    if decided := next((row for row in judgments if row.rater == CONSENSUS and row.judges), None):
+        what = f"a {CONSENSUS} is given here, and --consensus {name!r} takes the points of {name!r} for it."
+        fix = f"Leave out --consensus; or add --physician {name!r}: their points then decide only the other steps."
+        problems.append(Problem("consensus-twice", what, fix, decided.file, decided.line, "rater"))
         return judgments, ""
     return [replace(row, rater=CONSENSUS) if row.rater == name else row for row in judgments], name
 
@@ -324,24 +338,63 @@ def decide(rows: Iterable[LabelRow], rule: str = "agree", facts: Mapping[str, Ra
             undecided.append(row)
         origins[origin] += 1
         scores[row.video, row.step_id] = {**row.scores, CONSENSUS: value}
-    problems = tuple(_undecided(row, rule, facts) for row in undecided)
+    problems = tuple(_undecided(rows, undecided, rule, facts))
     return Decision(scores, dict(origins), problems, tuple(undecided))
 
 
-def _undecided(row: LabelRow, rule: str, facts: Mapping[str, Rater]) -> Problem:
-    scores = ", ".join(f"{rater} {points:g}" for rater, points in row.scores.items())
-    if not row.scores:
-        fix = "Fill in points, or N/A if the step does not apply."
-        return row.problem("label-missing", "no rater gave points.", fix)
-    if rule != "agree":
-        what = f"no points of {rule!r} ({scores})."
-        return row.problem("consensus-missing", what, f"Add a row of {CONSENSUS}.", "points")
-    if not (people := human_raters(row.scores, facts)):
-        what = f"no person gave points ({scores})."
-        fix = f"Add a row of {CONSENSUS}, or --consensus {next(iter(row.scores))}."
-        return row.problem("consensus-missing", what, fix, "points")
-    if len(people) == 1:
-        fix = f"Add a row of {CONSENSUS}, or --consensus {people[0]}."
-        return row.problem("consensus-missing", f"only one rater gave points ({scores}).", fix)
-    fix = f"Add a row of {CONSENSUS}, or use --consensus mean."
-    return row.problem("consensus-open", f"the raters differ ({scores}).", fix, "points")
+def _undecided(
+    rows: Sequence[LabelRow], undecided: Sequence[LabelRow], rule: str, facts: Mapping[str, Rater]
+) -> Iterator[Problem]:
+    """A finding for each step without a consensus; what one rater left out of a video or of all videos is one."""
+    people = human_raters([name for row in rows for name in row.scores], facts)
+    alone: list[LabelRow] = []
+    for row in undecided:
+        scores = ", ".join(f"{rater} {points:g}" for rater, points in row.scores.items())
+        here = human_raters(row.scores, facts)
+        if not row.scores:
+            fix = "Fill in points, or N/A if the step does not apply."
+            yield row.problem("label-missing", "no rater gave points.", fix)
+        elif rule != "agree":
+            what = f"no points of {rule!r} ({scores})."
+            yield row.problem("consensus-missing", what, f"Add a row of {CONSENSUS}.", "points")
+        elif not here:
+            fix = f"Add a row of {CONSENSUS}, or --consensus {next(iter(row.scores))}."
+            yield row.problem("consensus-missing", f"no person gave points ({scores}).", fix, "points")
+        elif len(here) > 1:
+            fix = f"Add a row of {CONSENSUS} with the points that they agree on."
+            yield row.problem("consensus-open", f"the raters differ ({scores}).", fix, "points")
+        else:
+            alone.append(row)
+    if alone and len(people) == 1:
+        what = f"only {people[0]!r} gives points, in {counted(len(alone), 'step')} without a {CONSENSUS}."
+        fix = f"Add the table of a second physician or rows of {CONSENSUS}, or say --consensus {people[0]!r}: " \
+            "this rater is then the reference and not compared with it."  # fmt: skip
+        yield Problem("consensus-missing", what, fix, alone[0].file, alone[0].line)
+    elif alone:
+        yield from _left_out(rows, alone, people)
+
+
+def _left_out(rows: Sequence[LabelRow], alone: Sequence[LabelRow], people: Sequence[str]) -> Iterator[Problem]:
+    """Findings about steps with the points of one person, at the rows of those who gave none."""
+    given = {(of, name) for row in rows for name in row.scores for of in (row.video, row.step_id)}
+    places: dict[tuple[str, ...], Judgment] = {}
+    for row in rows:
+        for judgment in row.rows:
+            for place in ((judgment.rater,), (judgment.rater, row.video), (judgment.rater, row.video, row.step_id)):
+                places.setdefault(place, judgment)
+    groups: dict[tuple[str, ...], list[LabelRow]] = {}
+    for row in alone:
+        silent = [name for name in people if name not in row.scores]
+        where = f"video {row.video!r}, step {row.step_id!r}"
+        for kind, of in (("step", row.step_id), ("video", row.video)):
+            if not any((of, name) in given for name in silent):
+                where = f"{kind} {of!r}"
+        groups.setdefault((where, *silent), []).append(row)
+    for (where, *silent), steps in groups.items():
+        row, name, names = steps[0], silent[0], " and ".join(silent)
+        (who,) = row.scores.keys() & {*people}
+        what = f"{where}: no points of {names} for {counted(len(steps), 'step')} that {who} scored."
+        fix = f"Let {names} score, or add rows of {CONSENSUS}."
+        nearest = ((name, row.video, row.step_id), (name, row.video), (name,))
+        at = next((places[place] for place in nearest if place in places), row)
+        yield Problem("consensus-missing", what, fix, at.file, at.line if at.video == row.video else None)

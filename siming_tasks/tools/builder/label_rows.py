@@ -64,24 +64,31 @@ class Judgment(_OfStep):
         return f"{self.file}:{self.line}"
 
     @property
+    def judges(self) -> bool:
+        """True if the row has points or N/A."""
+        return self.points is not None or not self.applicable
+
+    @property
     def says_nothing(self) -> bool:
         """True for a row that nobody filled in."""
-        return self.points is None and self.applicable and self.start is None and self.end is None
+        return not self.judges and self.start is None and self.end is None
 
 
 @dataclass(frozen=True)
 class LabelRow(_OfStep):
-    """Labels of one step, put together from all its rows; its place is that of the first.
-
-    ``timed`` is the row that its times are from.
-    """
+    """Labels of one step, put together from all its ``rows``; its place is that of the first."""
 
     start: float | None = None
     end: float | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
     applicable: bool = True
     about: Mapping[str, str] = field(default_factory=dict)
-    timed: Judgment | None = None
+    rows: Sequence[Judgment] = ()
+
+    @property
+    def timed(self) -> Judgment | None:
+        """The row that the times are from."""
+        return next((row for row in self.rows if row.start is not None or row.end is not None), None)
 
 
 @dataclass(frozen=True)
@@ -134,7 +141,7 @@ def _step(video: str, step_id: str, rows: Sequence[Judgment], problems: list[Pro
 
     given: dict[str, Judgment] = {}
     for row in rows:
-        if not row.rater or (row.points is None and row.applicable):
+        if not row.rater or not row.judges:
             continue
         first = given.setdefault(row.rater, row)
         if _points(first) != _points(row):
@@ -165,9 +172,8 @@ def _step(video: str, step_id: str, rows: Sequence[Judgment], problems: list[Pro
     scores = {name: row.points for name, row in given.items() if row.points is not None}
     about = {name: value for row in reversed(rows) for name, value in row.about.items()}
     applicable = all(row.applicable for row in given.values())
-    timed = next((row for row in rows if row.start is not None or row.end is not None), None)
     return LabelRow(video, step_id, rows[0].file, rows[0].line, **times, scores=scores, applicable=applicable,
-                    about=about, timed=timed)  # fmt: skip
+                    about=about, rows=rows)  # fmt: skip
 
 
 def _points(row: Judgment) -> str:
@@ -184,7 +190,8 @@ def _names(judgments: Sequence[Judgment], who: Persons) -> Iterator[Problem]:
 
         def problem(code: str, name: str, what: str, fix: str, rows: Mapping[str, Sequence[Judgment]] = rows,
                     kind: str = kind) -> Problem:  # fmt: skip
-            first, more = rows[name][0], f" (and {counted(len(rows[name]) - 1, 'more row')})" * (len(rows[name]) > 1)
+            first, others = rows[name][0], len({row.place for row in rows[name]}) - 1
+            more = f" (and {counted(others, 'more row')})" * (others > 0)
             return Problem(code, f"{name!r} {what}{more}.", fix, first.file, first.line, kind)
 
         for name in rows:

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from siming_tasks.benchmark.rubrics import Rubric, RubricStep
 from siming_tasks.benchmark.rubrics.rubric import HALF, HALF_POINTS_HINT, WHOLE, is_on_increment
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_text
 from siming_tasks.common.person_names import LOST, not_a_name
@@ -82,9 +83,22 @@ def read_labels(
     if any(row.points is not None for row in judgments):  # else the labels are withheld
         fix = "Fill it in, or leave the file out."
         problems += [Problem("nothing-read", "gives no points and no times.", fix, str(path)) for path in empty]
+        if not any(problem.severity == "error" for problem in problems):
+            problems += _silent_raters(judgments)
     if failed:
         raise DataError(str(DataError.of([*failed, *problems], shown=20)), [*failed, *problems])
     return judgments, problems
+
+
+def _silent_raters(judgments: Sequence[Judgment]) -> Iterator[Problem]:
+    """A finding for each rater whose rows are all empty, such as a sheet that is not filled in yet."""
+    rows: dict[str, list[Judgment]] = {}
+    for row in judgments:
+        rows.setdefault(row.rater, []).append(row)
+    for name, given in rows.items():
+        if name not in ("", CONSENSUS) and not any(row.judges for row in given):
+            what, fix = f"{name!r} has rows and gives no points.", "Fill them in, or delete the rows (or the sheet)."
+            yield Problem("nothing-read", what, fix, given[0].file, given[0].line, "rater")
 
 
 def number_of(text: str) -> float | None:
@@ -200,6 +214,8 @@ class _Table:
         if "video_id" not in heads:
             what = f"{', '.join(map(repr, filter(None, heads[:12])))} are not headings of a table."
             fix = f"{FORMS} Write them into the first row, and nothing above them."
+            if self.file.endswith("]"):  # one sheet of several
+                fix = f"Delete the sheet if it is not a table of labels, or move it to another file. {FORMS}"
             if lower := next((row for row, cells in self.grid.rows if "video_id" in cells), None):
                 what, fix = f"the headings are in row {lower}.", "Delete the rows above them."
             self._add("columns-missing", what, fix, number)
@@ -209,6 +225,8 @@ class _Table:
                 self._add("column-twice", f"two columns are called {head!r}.", "Delete one.", number, head)
         unknown = [(at, head) for at, head in enumerate(heads) if head and head not in allowed]
         if unknown:
+            from openpyxl.utils import get_column_letter
+
             at, head = unknown[0]
             near = difflib.get_close_matches(head, self.rubric.by_id, 1, 0.6)
             like = f"If its cells are points from 0 to the step's maximum, write {near[0]!r}" if near else \
@@ -216,7 +234,13 @@ class _Table:
             like = "If its cells are a rater's points, write one row per judgment" if long else like
             more = f" (nor {', '.join(repr(each) for _, each in unknown[1:12])})" if unknown[1:] else ""
             what = f"{head!r} is not a column of a {'long' if long else 'wide'} table{more}."
-            self._add("columns-unknown", what, f"{like}; otherwise delete the column.", number, f"column {at + 1}")
+            self._add(
+                "columns-unknown",
+                what,
+                f"{like}; otherwise delete the column.",
+                number,
+                f"column {get_column_letter(at + 1)}",
+            )
         judged = {"rater", "points"} if long else {"rater"}
         only_times = long and not judged & {*heads}
         if lacking := set() if only_times else judged - {*heads}:

@@ -98,9 +98,13 @@ def find_sources(
         code, what = "", ""
         if not match:
             code, what = "video-missing", f"video {name!r}: no such file in {videos.folder}."
-            like = [path.name for path in videos.files if name_keys(path.stem) & name_keys(name)]
-            fix = f"Is it {like[0]!r}? A spreadsheet drops zeros: format the column as text." if like else \
-                "Write the file's name (with or without suffix), or put the file there."  # fmt: skip
+            stem = Path(name).stem if Path(name).suffix.lower() in SUFFIXES else name
+            like = [path for path in videos.files if name_keys(path.stem) & name_keys(stem)]
+            fix = "Write the file's name (with or without suffix), or put the file there."
+            if like:
+                zeros = "" if like[0].stem.casefold() == stem.casefold() else \
+                    " A spreadsheet drops zeros: format the column as text."  # fmt: skip
+                fix = f"Is it {like[0].name!r}?{zeros}"
         elif len(match) > 1:
             shown = " or ".join(path.relative_to(videos.folder).as_posix() for path in match[:3])
             code, what = "video-ambiguous", f"video {name!r} could be {shown}."

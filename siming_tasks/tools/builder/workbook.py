@@ -120,7 +120,7 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
         limits = f"at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns are read"
         raise DataError(f"{file}:{sheet.max_row}: {limits}. Delete everything outside the table.")
     rows: dict[int, dict[int, str]] = {}
-    unseen: dict[tuple[str, str], list[tuple[int, str, str]]] = {}
+    unseen: dict[tuple[str, str | None], dict[int, tuple[str, str]]] = {}
     unread: list[str] = []
     fix = "Undo the merging and fill in every cell."
     problems = [
@@ -139,26 +139,30 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
         if not text and (cell.data_type == "str" or not str(formulas.cell(number, column).value or "").strip()):
             continue  # empty, or a formula whose value is an empty text
         rows.setdefault(number, {})[column] = text
+        head = next(iter(rows.values())).get(column, "")
+        shown = text or str(formulas.cell(number, column).value)
         found = (
-            _display_differences(sheet, cell)
+            _display_differences(sheet, cell, head)
             if text
             else [
                 ("is a formula without a value", "Open and save the file in a spreadsheet program, or write the values")
             ]
         )
-        if isinstance(cell.value, float) and cell.value % 1 and next(iter(rows.values())).get(column) in NAMES:
+        if isinstance(cell.value, float) and cell.value % 1 and head in NAMES:
             found.append(("is a number instead of a name", "Format the column as text and write the name again"))
         row = sheet.row_dimensions.get(number)  # a filter hides rows, too
         low = sheet.sheet_format.zeroHeight if row is None or row.height is None else row.height < _LOWEST
-        if column in hidden or low or (row and row.hidden):
-            place = "column" if column in hidden else "row"
-            found.append((f"is in a hidden {place}", "Show it (and remove filters) if it counts, otherwise delete it"))
+        fix = "Show it (and remove filters) if it counts, otherwise delete it"
+        if low or (row and row.hidden):
+            unseen.setdefault(("is in a hidden row", None), {}).setdefault(number, (shown, fix))
+        elif column in hidden:
+            found.append(("is in a hidden column", fix))
         for how, fix in found:
-            unseen.setdefault((how, cell.column_letter), []).append((number, text, fix))
-    for (how, letter), cells in unseen.items():
-        number, text, fix = cells[0]
-        more = f" (and {len(cells) - 1:,} more of the column)" if len(cells) > 1 else ""
-        problems.append(Problem("cells-unseen", f"{text!r} {how}{more}.", f"{fix}.", file, number, f"column {letter}"))
+            unseen.setdefault((how, f"column {cell.column_letter}"), {})[number] = (shown, fix)
+    for (how, place), cells in unseen.items():
+        number, (shown, fix) = next(iter(cells.items()))
+        more = f" (and {counted(len(cells) - 1, 'more row')})" if len(cells) > 1 else ""
+        problems.append(Problem("cells-unseen", f"{shown!r} {how}{more}.", f"{fix}.", file, number, place))
     colours = "conditional formats not read" if len(sheet.conditional_formatting) else ""
     comments = f"{counted(len(unread), 'comment')} not read, the first at {unread[0]}" if unread else ""
     if named := " and ".join(filter(None, (comments, colours))):
@@ -181,15 +185,16 @@ def _text(value: Any) -> str:
     return cell_text(unescape(str(value)).strip())
 
 
-def _display_differences(sheet: Any, cell: Any) -> list[tuple[str, str]]:
-    """Ways in which a cell is seen otherwise than it is stored, each with what to do."""
+def _display_differences(sheet: Any, cell: Any, head: str) -> list[tuple[str, str]]:
+    """Ways in which a cell below a heading is seen otherwise than it is stored, each with what to do."""
     from openpyxl.cell.rich_text import CellRichText
 
     found: list[tuple[str, str]] = []
     value, form = cell.value, cell.number_format
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(value, datetime.datetime | datetime.date | datetime.time | datetime.timedelta):
-        found.append(("is a date or a time of day", "Format the column as text and write the value again (1:23.5)"))
+        example = " (1:23.5)" if head in ("start", "end") else ""
+        found.append(("is a date or a time of day", f"Format the column as text and write the value again{example}"))
     elif number and form not in _DECIMALS:
         what = f"is shown in the number format {form!r}"
         found.append((what, "Format the cells as General, look at them, and correct them"))

@@ -53,7 +53,7 @@ def test_consensus_rules_decide_as_calculated_by_hand(
     ("scores", "rule", "message"),
     [
         ({"a": 2.0, "b": 1.0}, "agree", "the raters differ (a 2, b 1). Add a row of consensus"),
-        ({"a": 2.0, "manikin": 2.0}, "agree", "only one rater gave points (a 2, manikin 2). Add a row of consensus"),
+        ({"a": 2.0, "manikin": 2.0}, "agree", "no points of b for 1 step that a scored. Let b score, or add rows of"),
         ({"manikin": 2.0, "timing": 2.0}, "agree", "no person gave points (manikin 2, timing 2)."),
         ({"a": 2.0}, "b", "no points of 'b' (a 2)."),
         ({}, "mean", "no rater gave points."),
