@@ -85,7 +85,7 @@ def _summary_sentences(path: Path, facts: Mapping[str, Any]) -> Iterator[str]:
     seen = "headers and timestamps" if facts["quick"] else f"{counted(facts['frames'], 'picture')} decoded"
     yield (
         f"{path}:{' SYNTHETIC' * facts['synthetic']} {counted(facts['videos'], 'video')}, "
-        f"{facts['seconds'] / 60:.1f} min, {counted(facts['steps'], 'judged step')}, "
+        f"{facts['seconds'] / 60:.1f} min, {counted(facts['steps'], 'step' if facts['withheld'] else 'judged step')}, "
         f"labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
     )
     if not facts["spans"]:

@@ -184,7 +184,8 @@ def read_yaml(path: Path, model: Any = None) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         what = getattr(error, "problem", None) or str(error)
-        raise DataError(f"{where}: not valid YAML: {what}. Fix that line.") from None
+        fix = "Put text that has `: ` in it into quotes." if "mapping values" in what else "Fix that line."
+        raise DataError(f"{where}: not valid YAML: {what}. {fix}") from None
 
 
 def yaml_lines(path: Path) -> dict[tuple[str | int, ...], int]:

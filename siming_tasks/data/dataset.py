@@ -18,7 +18,7 @@ from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
 from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
 from siming_tasks.common.input_kinds import misplaced, path_of
-from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
+from siming_tasks.data.digest import content_digest, fingerprint, folder_error, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo, Simulated, VideoRow, problems_of
 from siming_tasks.data.sound_facts import SoundFacts, sound_facts_of
@@ -112,7 +112,7 @@ class Dataset(Exams, Shown):
             raise DataError(f"Video {video.video_id!r}: {error.filename}: {error.strerror}. Put it back.") from None
         stated: Mapping[str, str] = self.meta.get("media_sha256") or {}
         if digest != stated.get(video.media, digest):
-            raise DataError.of([media_difference(self.root, video.media, stated[video.media], digest)])
+            raise folder_error(self.root, [media_difference(self.root, video.media, stated[video.media], digest)])
         return digest
 
     @property
@@ -167,9 +167,10 @@ def open_dataset(root: str | Path, *, media: bool = True) -> Dataset:
         >>> len(dataset.videos), dataset.rubric.max_score, dataset.physicians, dataset.synthetic
         (4, 100.0, ('rater_a', 'rater_b'), True)
     """
-    dataset, problems = scan(path_of(root, "root", "data set"), media)
+    root = path_of(root, "root", "data set")
+    dataset, problems = scan(root, media)
     if errors := [problem for problem in problems if problem.severity == "error"]:
-        raise DataError.of(errors)
+        raise folder_error(root, errors)
     if dataset is None:
         raise DataError(f"{root}: no dataset could be read.")
     return dataset

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.benchmark.rubrics import Rubric
-from siming_tasks.common.errors import Problem
+from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import canonical_json, open_regular
 
 _ENDS = 65_536
@@ -40,6 +41,15 @@ def media_difference(root: Path, media: str, stated: str, digest: str) -> Proble
     """Message for a media file that has another SHA-256 than its folder states."""
     what = f"{media} does not match its digest (stated {stated[:12]}, found {digest[:12]})."
     return Problem("media-digest", what, _ways_out(root), "dataset.yaml", None, "media_sha256")
+
+
+def folder_error(root: Path, problems: Iterable[Problem]) -> DataError:
+    """One error out of findings about a data set; its files get their whole paths, where the text has none."""
+    inside = ("dataset.yaml", "rubric.yaml", "videos.jsonl")
+    return DataError.of([
+        replace(each, file=str(root / each.file)) if each.file in inside and str(root) not in each.what else each
+        for each in problems
+    ])  # fmt: skip
 
 
 def _ways_out(root: Path) -> str:

@@ -24,7 +24,7 @@ from siming_tasks.common.files import (
 )
 from siming_tasks.common.processes import locked
 from siming_tasks.data.dataset import Dataset, scan
-from siming_tasks.data.digest import content_digest, media_difference
+from siming_tasks.data.digest import content_digest, folder_error, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo
 
@@ -64,7 +64,7 @@ def verify_media(dataset: Dataset, cache: Path) -> None:
         if (digest := digest_of(path, cache)) != stated[media]
     ]
     if wrong:
-        raise DataError.of(wrong)
+        raise folder_error(dataset.root, wrong)
 
 
 def restate(root: str | Path) -> tuple[str | None, str]:
@@ -76,7 +76,7 @@ def restate(root: str | Path) -> tuple[str | None, str]:
     root = Path(root)
     dataset, problems = scan(root)
     if errors := [item for item in problems if item.severity == "error" and item.code != "digest-mismatch"]:
-        raise DataError.of(errors)
+        raise folder_error(root, errors)
     if dataset is None:
         raise DataError(f"{root}: no dataset could be read.")
     if "revision" in dataset.meta:

@@ -17,7 +17,7 @@ from siming_tasks.common.files import atomic_path, read_text, read_yaml, sha256_
 from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.data.consent import copy_recording
 from siming_tasks.data.dataset import Dataset, open_dataset
-from siming_tasks.data.digest import media_difference
+from siming_tasks.data.digest import folder_error, media_difference
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.jsonl import parse_object, read_jsonl
 from siming_tasks.data.row_schema import RaterRow, Sha256, StepRow, problems_of, stated_raters
@@ -100,7 +100,7 @@ def _write_public(dataset: Dataset, part: Path) -> None:
         target = _public_media(video)
         digest = sha256_file(dataset.media_path(video))
         if (stated := dataset.meta["media_sha256"].get(video.media, digest)) != digest:
-            raise DataError.of([media_difference(dataset.root, video.media, stated, digest)])
+            raise folder_error(dataset.root, [media_difference(dataset.root, video.media, stated, digest)])
         copy_recording(dataset, video, part / target)
         media[target] = sha256_file(part / target)
     known = {"name": dataset.name, "version": dataset.version, **dataset.meta, "simulated": dict(dataset.simulated)}

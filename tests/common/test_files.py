@@ -68,6 +68,7 @@ def test_a_value_that_cannot_be_is_named_by_its_line(tmp_path: Path) -> None:
         ("d: 2020-13-45", ":1: not valid YAML: '2020-13-45' is not a valid value"),
         ("a: 1\nb: !!binary aGVsbG8=", ":2: not valid YAML: tags (!!binary) are not accepted here"),
         ("a: 1\nb: !mine x", ":2: not valid YAML: tags (!mine) are not accepted here"),
+        ("name: Tourniquet: placing", ":1: not valid YAML: mapping values are not allowed in this context. Put text"),
         ("a: 1\na: 2", ":2: not valid YAML: key 'a' appears twice"),
         ("a: &x [1]\nb: *x", ":2: not valid YAML: aliases (*name) are not accepted here"),
         ("b: !!python/object/apply:os.system [true]", ":1: not valid YAML: tags (!!python"),

@@ -267,7 +267,9 @@ def test_all_findings_come_in_one_report_whatever_the_jobs(folder: Path) -> None
     with pytest.raises(DataError) as caught:
         open_dataset(folder)
     assert {problem.code for problem in caught.value.problems} == {"row-invalid", "media-empty"}
-    assert {problem.file for problem in caught.value.problems} == {"videos.jsonl", "dataset.yaml"}
+    assert {problem.file for problem in caught.value.problems} == {
+        str(folder / "videos.jsonl"), str(folder / "dataset.yaml")
+    }  # fmt: skip
     stated = json.loads(json.dumps(check_dataset(folder).to_json(), allow_nan=False))
     assert stated["ok"] is False and stated["summary"]["videos"] == 2
     assert set(stated["errors"][0]) == {"code", "what", "fix", "file", "line", "field", "severity"}

@@ -57,7 +57,7 @@ def test_swapped_videos_are_refused_although_they_were_verified(folder: Path, tm
         verify_media(open_dataset(folder), tmp_path / "cache")
     assert [problem.code for problem in caught.value.problems] == ["media-digest", "media-digest"]
     assert str(caught.value).splitlines()[0] == (
-        "dataset.yaml: media_sha256: media/v001.mp4 does not match its digest "
+        f"{folder}/dataset.yaml: media_sha256: media/v001.mp4 does not match its digest "
         f"(stated {first[:12]}, found {second[:12]}). Something was changed after the build. Fetch or build it again; "
         f"if the change is intended, `siming data check {folder} --restate`."
     )
