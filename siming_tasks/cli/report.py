@@ -9,6 +9,7 @@ import click
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say
+from siming_tasks.common.printed_value import counted
 from siming_tasks.options import Options
 
 
@@ -50,9 +51,11 @@ def report(
     sources = find_runs(runs)
     dataset = cli.open_dataset(options, sources, labels=labels, media=True)
     how: dict[str, Any] = {"media": video_files, "partial": partial, "allow": allow, "title": title or TITLE}
+    again = (out / "report.json").exists()
     out = write_report(sources, dataset, out, options, jobs=jobs or available_cores(), **how)
     what = "SYNTHETIC data" if dataset.synthetic else dataset.name
-    say(f"{out / 'index.html'}: {len(sources)} run{'s' if len(sources) != 1 else ''} on {what}.")
+    replaced = " It replaces the report that was there." if again else ""
+    say(f"{out / 'index.html'}: {counted(len(sources), 'run')} on {what}.{replaced}")
 
 
 @cli.command("view report --data exams", "siming score RUN --show card")

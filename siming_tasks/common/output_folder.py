@@ -18,11 +18,14 @@ from typing import TypeVar
 
 from siming_tasks.common.errors import DISK_FULL, DataError, system_message
 from siming_tasks.common.processes import locked
+from siming_tasks.common.sanitize import one_line
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 _KEY = ".begun"
 """File of an unfinished folder that says what is being made in it."""
+_OWN = ".files"
+"""File that lists the files of a folder that a new one may replace."""
 
 
 def check_place(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None = None) -> bool:
@@ -58,6 +61,32 @@ def check_place(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None
     return False
 
 
+def check_replaced(out: Path, kind: str, is_one: Callable[[Path], bool]) -> bool:
+    """Check the place as :func:`check_place` does, and that a folder there has no file but those written into it.
+
+    What is hidden does not count.
+    """
+    if not check_place(out, kind, is_one):
+        return False
+    place = _place(out)
+    with _errors_about(out, place):
+        if not (place / _OWN).is_file():
+            raise DataError(f"{out}: has no list of its own files ({_OWN}). Choose another folder, or delete this one.")
+        if foreign := sorted({*_files(place)} - {*(place / _OWN).read_text(encoding="utf-8").splitlines()}):
+            more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+            raise DataError(
+                f"{out}: contains {one_line(foreign[0], 100)}{more}, which siming did not write there. Move it away, "
+                "or choose another folder."
+            )
+    return True
+
+
+def _files(place: Path) -> list[str]:
+    """Names of all files in a folder, without what is hidden."""
+    found = (path.relative_to(place) for path in place.rglob("*") if path.is_symlink() or not path.is_dir())
+    return sorted(path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))
+
+
 @contextmanager
 def output_folder(
     out: Path, kind: str = "", is_one: Callable[[Path], bool] | None = None, *, private: bool = False
@@ -65,16 +94,18 @@ def output_folder(
     """Provide a new folder that takes the place of ``out`` when the block ends well, and vanishes when it does not.
 
     An older one of its kind stays whole until then. What is hidden in it (``.git``, ``.nojekyll``) is kept.
-    Arguments and errors are those of :func:`check_place`; a full or failing disk is a DataError, too. Nobody else can
-    look into a ``private`` one, at no moment.
+    Arguments and errors are those of :func:`check_replaced`; a full or failing disk is a DataError, too. Nobody else
+    can look into a ``private`` one, at no moment.
     """
-    check_place(out, kind, is_one)
+    check_replaced(out, kind, is_one) if is_one else check_place(out)
     place = _place(out)
     with _errors_about(out, place), _parents(place):
         _refuse_mount(out, place)
         part = Path(tempfile.mkdtemp(prefix=f".{place.name[:60]}.", dir=place.parent))
         try:
             yield part
+            if is_one:
+                (part / _OWN).write_text("\n".join(_files(part)), encoding="utf-8")
             _swap(part, place, 0o700 if private else 0o755)
         finally:
             shutil.rmtree(part, ignore_errors=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.output_folder import check_place, make_once, output_folder
+from siming_tasks.common.output_folder import check_place, check_replaced, make_once, output_folder
 
 pytestmark = pytest.mark.fast
 
@@ -50,13 +50,36 @@ def test_a_new_folder_replaces_an_older_one_of_its_kind_but_for_what_is_hidden_i
         (out / ".git").mkdir(exist_ok=True)
         (out / ".git" / "HEAD").write_text("mine")
     left = {path: text for path, text in tree(tmp_path / "above").items() if text}
-    assert left == {"out/mark": "new", "out/pages/new.html": "new", "out/.git/HEAD": "mine"}
+    own = {"out/.files": "mark\npages/new.html"}
+    assert left == {"out/mark": "new", "out/pages/new.html": "new", "out/.git/HEAD": "mine", **own}
     assert out.stat().st_mode & 0o777 == 0o755 and (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "pages/figure.svg", "deep/down/notes.txt", "link"])
+def test_an_older_one_with_a_file_of_somebody_else_is_not_replaced(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    with output_folder(out, "ours", is_ours) as part:
+        fill(part, "old")
+    (out / name).parent.mkdir(parents=True, exist_ok=True)
+    (out / name).symlink_to(tmp_path) if name == "link" else (out / name).write_text("mine")
+    (out / "pages" / ".DS_Store").write_text("of the system")
+    before = tree(out)
+    for look in (check_replaced, lambda *how: output_folder(*how).__enter__()):
+        with pytest.raises(DataError, match=rf"out: contains {name}, which siming did not write there. Move it away"):
+            look(out, "ours", is_ours)
+    assert tree(out) == before
+    (out / name).unlink()
+    with output_folder(out, "ours", is_ours) as part:
+        fill(part, "new")
+    assert (out / "mark").read_text() == "new"
+    (out / ".files").unlink()
+    with pytest.raises(DataError, match=r"out: has no list of its own files \(\.files\)"):
+        check_replaced(out, "ours", is_ours)
 
 
 def test_the_older_one_is_back_where_the_swap_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
-    with output_folder(out) as part:
+    with output_folder(out, "ours", is_ours) as part:
         fill(part, "old")
     before, replace = tree(tmp_path), os.replace
 

@@ -17,7 +17,7 @@ from siming_tasks import __version__
 from siming_tasks.benchmark.tasks import UNALTERED_TASKS
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.input_kinds import path_of
-from siming_tasks.common.output_folder import check_place, output_folder
+from siming_tasks.common.output_folder import check_replaced, output_folder
 from siming_tasks.common.processes import worker_pool
 from siming_tasks.common.public_facts import public_name
 from siming_tasks.common.sanitize import one_line
@@ -71,7 +71,7 @@ def write_report(
         ``out``.
 
     Raises:
-        DataError: ``out`` contains something else, or a run cannot be read.
+        DataError: ``out`` contains anything else, or a run cannot be read.
 
     Example:
         >>> from siming_tasks import open_dataset, write_report
@@ -81,7 +81,7 @@ def write_report(
     """
     out, dataset, options = path_of(out, "out", "report"), as_dataset(dataset, "dataset"), Options.of(options)
     check_allowed(allow)
-    check_place(out, *_REPORT)
+    check_replaced(out, *_REPORT)
     listed = [run.source if isinstance(run, Run) else run for run in ([runs] if isinstance(runs, str | Path) else runs)]
     groups = [[run] if isinstance(run, RunSource) else find_runs([str(path_of(run, "runs", "run"))]) for run in listed]
     sources = unique_names([source for group in groups or [find_runs([])] for source in group])

@@ -103,12 +103,19 @@ def test_a_report_is_replaced_but_nothing_else(lab: Lab, tmp_path: Path) -> None
     (tmp_path / "precious" / "thesis.txt").write_text("years")
     with pytest.raises(DataError, match="precious: already exists and is not a report"):
         lab.report(tmp_path / "precious", run)
+    for note in "my-notes.txt", "figures/edited.svg":
+        (tmp_path / "report" / note).write_text("years")
+        with pytest.raises(DataError, match=f"report: contains {note}, which siming did not write there"):
+            lab.report(tmp_path / "report", run)
+        (tmp_path / "report" / note).rename(tmp_path / "saved")
 
 
 def test_the_command_finds_the_data_that_the_run_names(lab: Lab, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["report", f"mine={lab.runs / 'noisy'}", "--out", "out", "--jobs", "1", "--video-files", "none"]) == 0
-    assert "out/index.html: 1 run on SYNTHETIC data." in capsys.readouterr().out
+    words = ["report", f"mine={lab.runs / 'noisy'}", "--out", "out", "--jobs", "1", "--video-files", "none"]
+    for replaced in "", " It replaces the report that was there.":
+        assert main(words) == 0
+        assert f"out/index.html: 1 run on SYNTHETIC data.{replaced}\n" in capsys.readouterr().out
     assert (Path("out") / "models" / "mine.html").is_file()
 
 
