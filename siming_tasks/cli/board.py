@@ -59,7 +59,7 @@ def submit(
     try:
         taken = admit(archive, dataset, options)
     except DataError as error:
-        say(f"refused: {refusal(archive, error)}\n{archive}: not valid.", error=True)
+        say(f"refused: {refusal(archive, error, archive.parent)}\n{archive}: not valid.", error=True)
         return 1
     show_problems(taken.run.problems, most=_SHOWN)
     about = taken.received.submission

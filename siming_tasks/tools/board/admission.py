@@ -87,8 +87,8 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
         raise DataError(f"{path}: cannot be scored ({what}). {FIX}") from error
 
 
-def refusal(path: Path, error: DataError) -> str:
-    """The reason of a refusal on one line that begins with the archive's name."""
-    why = one_line(str(error).replace(str(path), path.name))
-    name = one_line(path.name)
+def refusal(path: Path, error: DataError, inbox: Path) -> str:
+    """The reason of a refusal on one line that begins with the archive's place in a folder."""
+    place = path.relative_to(inbox).as_posix()
+    why, name = one_line(str(error).replace(str(path), place)), one_line(place)
     return why if why.startswith(name) else f"{name}: {why}"

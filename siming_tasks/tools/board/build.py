@@ -15,7 +15,7 @@ from siming_tasks import __version__
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.output_folder import check_place, output_folder
+from siming_tasks.common.output_folder import check_replaced, output_folder
 from siming_tasks.common.sanitize import alike, one_line
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
@@ -61,14 +61,18 @@ def build_board(
         The submissions in the order of the ledger, and one line for each archive that was refused.
 
     Raises:
-        DataError: no archive, no labels, no ledger, no list of senders, or ``out`` contains something else.
+        DataError: no archive, no labels, no ledger, no list of senders, ``out`` contains anything else, or every
+            archive is refused and the board in ``out`` shows some.
     """
     archives = archives_in(folder)
     if dataset.withheld:
         raise DataError(f"{dataset.root}: the labels are withheld. Give the label file with --labels.")
-    check_place(out, *_BOARD)
+    check_replaced(out, *_BOARD)
     with open_ledger(folder, len(archives), dataset, options, new=new_ledger) as ledger:
         entries, refused = _admitted(folder, archives, ledger, dataset, options, progress)
+        if refused and not entries and (shown := _shown(out)):
+            why = f"no submission is accepted; the board there shows {shown} and is left as it is."
+            raise DataError("\n".join((f"{out}: {why}", *refused)))
         settings, figures, told = _settings(entries, ledger, dataset, options)
         board = {
             "format": "siming-board-1",
@@ -90,6 +94,12 @@ def build_board(
         return entries, refused
 
 
+def _shown(out: Path) -> int:
+    """Number of submissions on the board in a folder; 0 without one."""
+    board = out / "board.json"
+    return len(json.loads(board.read_bytes())["submissions"]) if board.is_file() else 0
+
+
 def _admitted(
     folder: Path, archives: Sequence[Path], ledger: Ledger, dataset: Dataset, options: Options, progress: bool
 ) -> tuple[list[Entry], list[str]]:
@@ -105,9 +115,9 @@ def _admitted(
             ledger.check(entry)
             first = entries.setdefault((sender, entry.received.sha256), entry)
             if first is not entry:
-                raise DataError(f"{path}: the same file as {first.received.path.name}. Keep one.")
+                raise DataError(f"{path}: the same file as {_archive(first)}. Keep one.")
         except DataError as error:
-            refused.append(refusal(path, error))
+            refused.append(refusal(path, error, folder))
     return _told_apart(sorted(entries.values(), key=ledger.order)), refused
 
 
@@ -126,14 +136,14 @@ def _is_archive(path: Path) -> bool:
     return path.name.lower().endswith(".zip")
 
 
-def _is_board(folder: Path) -> bool:
-    """True for a folder that holds a board and nothing else."""
-    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-    return "board.json" in names and names <= {"board.json", "index.html", "static"}
-
-
-_BOARD = ("a board alone", _is_board)
+_BOARD = ("a board", lambda folder: (folder / "board.json").is_file())
 """What may be replaced by a new board."""
+
+
+def _archive(entry: Entry) -> str:
+    """The archive with the sender's folder: two senders may have files of one name."""
+    path = entry.received.path
+    return f"{one_line(path.parent.name)}/{one_line(path.name)}"
 
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
@@ -156,14 +166,13 @@ def _told_apart(entries: Sequence[Entry]) -> list[Entry]:
     for entry in entries:
         mine, notes, name = entry.received.submission, [], entry.name
         for other in (other for other in entries if other is not entry):
-            theirs, archive = other.received.submission, one_line(other.received.path.name)
+            theirs, archive = other.received.submission, _archive(other)
             if theirs.predictions_sha256 == mine.predictions_sha256:
                 notes.append(f"The same predictions as {archive}.")
             elif alike(other.name) == alike(entry.name):
                 notes.append(f"The same model name as {archive}.")
             if other.name == entry.name:
-                place = entry.received.path
-                name = f"{entry.name} ({one_line(place.parent.name)}/{one_line(place.name)})"
+                name = f"{entry.name} ({_archive(entry)})"
         while name in {each.name for each in told}:  # somebody chose the very name
             name += " (again)"
         told.append(replace(entry, name=name, findings=(*entry.findings, *notes)))

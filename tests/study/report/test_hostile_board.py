@@ -191,12 +191,12 @@ def memory(what: str) -> int:
 def test_hostile_archives_are_refused_by_name_and_good_ones_are_shown(hostile_board) -> None:
     root, entries, refused = hostile_board
     assert sorted(entry.received.path.name for entry in entries) == ["good-a.zip", "good-b.ZIP"]
-    said = {line.partition(":")[0].removesuffix(".zip"): line for line in refused}
+    said = {line.partition(":")[0].removeprefix("team/").removesuffix(".zip"): line for line in refused}
     assert [name for name, (_, why) in HOSTILE.items() if why not in said.pop(name, "")] == [] == [*said]
     assert all(line.isprintable() and len(line) <= 2_000 for line in refused)
     assert json.loads((root / "board" / "board.json").read_text())["refused"] == refused
     page = (root / "board" / "index.html").read_text()
-    assert all(f">{name}.zip" in page for name in HOSTILE) and not set("\x1b\u202e\u200b\x00") & set(page)
+    assert all(f">team/{name}.zip" in page for name in HOSTILE) and not set("\x1b\u202e\u200b\x00") & set(page)
 
 
 @pytest.mark.parametrize("name", ["good-a.zip", "evil-name.zip", "run-abyss.zip", "a-pipe.zip"])
@@ -206,7 +206,7 @@ def test_the_senders_check_decides_as_the_board(hostile_board, lab, capsys, name
     out, err = capsys.readouterr()
     assert code == (name not in {entry.received.path.name for entry in entries})
     assert not set("\x1b\u202e\u200b\x00\r") & set(out + err)
-    assert all(line in err for line in refused if line.startswith(name))
+    assert all(line.removeprefix("team/") in err for line in refused if line.startswith(f"team/{name}"))
 
 
 @pytest.mark.weekly
