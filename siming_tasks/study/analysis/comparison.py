@@ -27,7 +27,7 @@ from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import counted, fixed, p_sentence
-from siming_tasks.study.analysis.claims import all_above_0, claim_of, is_constant, least_sure, why_unranked
+from siming_tasks.study.analysis.claims import NO_MODEL, all_above_0, claim_of, is_constant, least_sure, why_unranked
 from siming_tasks.study.analysis.pairs import Raters
 from siming_tasks.study.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
 from siming_tasks.study.analysis.tables import TableText
@@ -149,8 +149,9 @@ class Comparison(Shown):
 
     @property
     def judged(self) -> list[str]:
-        """The runs that sentences are about, best first: those with a rank, or all where none has one."""
-        return [run for run in self.order if run in self.ranks] or self.order
+        """The runs that sentences are about, best first: those with a rank; without one, the models, or else all."""
+        models = [run for run in self.order if self.unranked.get(run) not in NO_MODEL.values()]
+        return [run for run in self.order if run in self.ranks] or models or self.order
 
     @property
     def is_one_run(self) -> bool:

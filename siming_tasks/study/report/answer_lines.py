@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from siming_tasks.benchmark.metrics.no_video import SHUFFLED
 from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS
 from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import literal, one_line
@@ -63,9 +64,10 @@ def _saw(judged: Sequence[Answers]) -> str:
 
 
 def _unseen(standing: Standing, made: Comparison) -> str:
-    """The tests beside the no-video baselines, and the largest value of one of those."""
-    best = next((row for row in standing.rows if row.role == "no_video" and row.value and row.value.value is not None),
-                None)  # fmt: skip
+    """The tests beside the no-video baselines, and the largest value of one that these judges were tested against."""
+    others = {f"{SHUFFLED} of {run}" for run in made.runs if run not in made.judged}
+    best = next((row for row in standing.rows if row.role == "no_video" and row.source not in others
+                 and row.value and row.value.value is not None), None)  # fmt: skip
     said = [no_video_sentence(made, made.judged)]
     if best:
         said.append(say("best baseline", name=best.name, value=best.value, metric=standing.metric))

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from siming_tasks.benchmark.metrics.estimate import Estimate
+from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.study.analysis.verdicts import Answers
 from siming_tasks.study.report.answer_lines import _leader, answer_lines
 from siming_tasks.study.report.exports import setting_section
@@ -20,7 +20,7 @@ from siming_tasks.study.report.table import to_markdown
 from siming_tasks.study.results.discovery import find_runs, run_at
 from tests.study.report.conftest import OPTIONS, Lab
 
-NAME = "clip_score"
+NAME, MODEL = "clip_score", "example/Noisy-7B"
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,8 @@ def test_each_line_names_what_it_rests_on(standing: Standing) -> None:
     made = standing.comparison
     assert made is not None
     (_, first), (_, unseen), (_, beside), (_, cited) = answer_lines(standing)
-    best = max(row.value.value for row in standing.rows if row.role == "no_video" and row.value and row.value.value)
+    best = max(row.value.value for row in standing.rows if row.role == "no_video" and row.value and row.value.value
+               and row.source != "shuffled-answers of oracle")  # fmt: skip
     assert f"{best:.3f}" in unseen and "SYNTHETIC exams" in first
     assert "not tested" in beside  # four exams
     run, place = next((run, made.physicians[run]) for run in made.judged if run in made.physicians)
@@ -64,6 +65,19 @@ def test_each_line_names_what_it_rests_on(standing: Standing) -> None:
     assert head == "Compared with the physicians: worse" and "-0.626 [-0.750, -0.500]" in beside and run in beside
     assert "SYNTHETIC" in cited and f"{made.videos} exams, fewer than 20: a pilot." in cited
     assert "not reviewed by a clinician" in cited and cited.endswith("Not for scoring people.")
+
+
+def test_the_lines_are_about_the_models_and_the_baselines_that_these_were_tested_against(standing: Standing) -> None:
+    """The shuffled answers of a reference judge are no test of a model; nor is that judge counted where none ranks."""
+    made = standing.comparison
+    assert made is not None and set(made.runs) == {"oracle", MODEL} and made.judged == [MODEL]
+    shuffled = [row for row in made.rows if row.row == "shuffled-answers of oracle"]
+    assert len(shuffled) == 1
+    rows = Rows(replace(row, value=0.987) if row is shuffled[0] else row for row in made.rows)
+    lines = answer_lines(replace(standing, comparison=replace(made, rows=rows)))
+    assert "0.987" not in lines[1][1] and "The best of these baselines, " in lines[1][1]
+    unranked = replace(made, ranks={}, unranked={**made.unranked, MODEL: "All its answers are the same."})
+    assert unranked.judged == [MODEL] and replace(unranked, unranked={}).judged == unranked.order
 
 
 def test_accepted_differences_between_the_runs_are_among_the_limits(standing: Standing) -> None:
