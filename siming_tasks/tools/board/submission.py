@@ -235,7 +235,9 @@ def predictions_of(received: Received, dataset: Dataset) -> Run:
     ]
     if received.submission.dataset.digest != dataset.digest:
         what = f"made on dataset {received.submission.dataset.digest[:12]}, this is {dataset.digest[:12]}."
-        problems.insert(0, Problem("dataset-other", what, "Run it on this data set.", "submission.json"))
+        fix = ("Name that one with --data; of withheld labels that is the public folder, with --labels KEYFILE. Or run "
+               "the model on this one.")  # fmt: skip
+        problems.insert(0, Problem("dataset-other", what, fix, "submission.json"))
     return replace(run, problems=tuple(problems))
 
 

@@ -22,6 +22,7 @@ from siming_tasks.benchmark.tasks import BENCHMARK_TASKS
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
+from siming_tasks.data.withholding import withhold
 from siming_tasks.study.results.discovery import find_runs
 from siming_tasks.study.results.run import read_run
 from siming_tasks.tools.board.build import build_board
@@ -401,6 +402,21 @@ def test_submit_then_board(command: Callable[..., Any], exams: Dataset, make_run
                        (("build", "run"), "no *.zip found")):  # fmt: skip
         code, said = command(*words)
         assert code and why in said, words
+
+
+def test_a_board_of_withheld_labels_is_built_with_the_public_folder_and_the_label_file(
+    exams: Dataset, make_run: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    public = withhold(exams.root, "public", "key.json")
+    run = make_run(public, Path("run"), "random", model="org/Model", settings=("full_error",))
+    assert main(["board", "submit", str(run), "--data", "public", "--name", "M", "--out", "inbox/lab/m.zip"]) == 0
+    Path("inbox.senders.txt").write_text("lab\n")
+    build = ["board", "build", "inbox", "--out", "board", "--data"]
+    assert main([*build, str(exams.root), "--new-ledger"]) == 1
+    assert "of withheld labels that is the public folder, with --labels KEYFILE." in capsys.readouterr().err
+    assert main([*build, "public", "--labels", "key.json"]) == 0
+    assert "board/index.html: 1 submission." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
