@@ -78,15 +78,18 @@ def refuse_host(dataset: Dataset, host: str, *, by: str = "") -> None:
     """
     if may_receive(dataset, host):
         return
-    example = "api.example.com" if host == UNSTATED else host
+    named, which = host, ""
+    if host == UNSTATED:
+        named, which = "HOST", ", where HOST is the host of your service, such as api.openai.com"
+    domain = "." in host and not host.rpartition(".")[2].isdigit()  # of a service; others may be the user's own
+    ours = f"; for your own machine `{{here: [{named}]}}`" if not domain else ""
     redirected = f" ({by} redirected the request there)" if by not in ("", host) else ""
     raise DataError(
         f"{dataset.name}: frames, sound or files of recordings of people would go to {host}{redirected}, which is not "
         "on this machine, and the data set does not state that the people recorded and those responsible for the data "
         f"agreed to that. {consent_in_words(dataset)} If consent and ethics approval cover this recipient, state it in "
-        f"dataset.yaml: `consent: {{services: [{example}]}}` (`siming data build --consent {example}`), or "
-        f"`{{here: [{example}]}}` "
-        "for your own machine. Otherwise use a model on this machine."
+        f"dataset.yaml: `consent: {{services: [{named}]}}` (`siming data build --consent {named}`){ours}{which}. "
+        "Otherwise keep the recordings on this machine."
     )
 
 

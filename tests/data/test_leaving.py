@@ -278,6 +278,18 @@ def test_a_build_leaves_out_what_a_film_tells(tmp_path: Path, name: str, keep_au
     assert (tmp_path / "again.mp4").read_bytes() == file.read_bytes(), "so that an upload knows it"
 
 
+def test_a_refusal_names_only_the_ways_out_that_this_recipient_has(real: Path) -> None:
+    for recipient, services, here in (
+        ("https://huggingface.co", "services: [huggingface.co]", False),
+        ("http://192.0.2.7", "services: [192.0.2.7]", True),
+        (UNSTATED, "where HOST is the host of your service, such as api.openai.com.", True),
+    ):
+        with pytest.raises(DataError) as caught:
+            refuse_without_consent(open_dataset(real), recipient)
+        said = str(caught.value)
+        assert services in said and ("for your own machine `{here: [" in said) == here and "use a model" not in said
+
+
 @pytest.mark.parametrize(
     ("services", "recipient", "goes"),
     [
