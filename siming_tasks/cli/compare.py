@@ -10,7 +10,7 @@ import click
 
 from siming_tasks.benchmark.tasks import setting_named
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import answer, origin, title
+from siming_tasks.cli.terminal import answer, origin, say, title
 from siming_tasks.common.printed_value import counted
 from siming_tasks.options import Options
 
@@ -69,6 +69,8 @@ def compare(
     from siming_tasks.study.results.run import read_run
 
     sources = find_runs(run_paths)
+    for source in sources if any(source.name.endswith(" (2)") for source in sources) else ():
+        say(f"{source.name} is {source.path}. NAME=PATH gives it another name.", error=True)
     dataset = cli.open_dataset(options, sources, labels=labels, reference=True)
     runs = [read_run(source, dataset, partial=partial, allow=allow) for source in sources]
     if repeated:

@@ -151,7 +151,7 @@ def import_replies(files: tuple[Path, ...], out: Path, requests: Path) -> int:
 
     found = import_results(files, requests, out)
     for name, count in found.asked.items():
-        say(f"{name}: {found.answered.get(name, 0):,} of {counted(count, 'request')} answered")
+        say(f"{name}: {found.answered.get(name, 0):,} of {counted(count, 'request')} with a reply")
     if found.failed:
         first = [f"{request} ({why[:100]})" for request, why in list(found.failed.items())[:4]]
         say(f"{len(found.failed):,} failed: {', '.join(first)}{', ...' * (len(found.failed) > 4)}")

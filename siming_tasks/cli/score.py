@@ -183,7 +183,7 @@ def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, pa
         first = [f"{each.id} ({f'{each.status} {each.reason}'.strip()})" if each.status else each.id
                  for each in requests[:8]]  # fmt: skip
         shown = f"; {len(requests):,} missing: {', '.join(first)}{', ...' * (len(requests) > 8)}" if requests else ""
-        say(f"{TASKS[name].task_name}: {count - len(requests):,} of {counted(count, 'request')} answered{shown}")
+        say(f"{TASKS[name].task_name}: {count - len(requests):,} of {counted(count, 'request')} with a reply{shown}")
     records = (record for rows in run.records.values() for record in rows) if run else ()
     if asked and run and not any("_samples_" in file.name for file in run.files):  # no command of lmms-eval made them
         missing = " ".join(f"--missing {shlex.quote(str(path))}" for path in there)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,6 +104,17 @@ def test_allowed_differences_repeats_and_one_run_alone(data, runs, capsys):
     code, out, _ = run(capsys, "compare", paths[0], "--data", str(data))
     assert code == 0 and out.startswith(f"**good agrees with the reference by {qwk(paths[0], data)} in kappa")
     assert "good agrees better with the reference than each of the" in out
+
+
+def test_runs_of_one_name_are_told_apart_by_their_paths(data, runs, capsys, tmp_path):
+    (folder := tmp_path / "other").mkdir()
+    one, other = runs("same", 0.2), str(folder / "same.jsonl")
+    shutil.copy(runs("weak", 0.8), other)
+    code, out, err = run(capsys, "compare", one, other, "--data", str(data))
+    assert code == 0 and "same (same) (2)" in out
+    assert err == "".join(f"{name} is {path}. NAME=PATH gives it another name.\n"
+                          for name, path in (("same (same)", one), ("same (same) (2)", other)))  # fmt: skip
+    assert not run(capsys, "compare", f"a={one}", f"b={other}", "--data", str(data))[2]
 
 
 def test_a_run_that_was_asked_a_part_of_the_questions_is_compared_and_diagnosed_with_that_warning(data, runs, capsys):

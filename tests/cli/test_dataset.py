@@ -178,7 +178,7 @@ def test_what_is_missing_is_listed_with_what_it_costs_to_ask_again(
     words = ["score", str(run), "--data", str(short_demo), "--show", "missing"]
     assert main(words) == 1
     out = capsys.readouterr().out
-    assert "3 of 4 requests answered; 1 missing: full_score/sim002 (request_failed)" in out
+    assert "3 of 4 requests with a reply; 1 missing: full_score/sim002 (request_failed)" in out
     assert "command sends only the requests without a stored reply" in out
     assert main(words[:4]) == 0
     assert "1 of 4 requests failed (1 no reply). `siming score --show missing` lists" in capsys.readouterr().out

@@ -137,7 +137,7 @@ def usage_line(usage: Mapping[str, Any], videos: int) -> str:
         seconds = "a time-out that is not known" if wait["timeout"] is None else f"{wait['timeout']:g} s"
         parts.append(f"at most {wait['tries']} tries of {seconds}")
     if usage["kept"]:
-        parts.append(f"{usage['kept']:,} of {counted(usage['requests'], 'reply')} kept from before")
+        parts.append(f"{usage['kept']:,} of {counted(usage['requests'], 'reply')} came from an earlier command")
     if usage.get("not_stored"):
         parts.append("no reply was stored (SIMING_REPLIES=off)")
     return "; ".join(parts)

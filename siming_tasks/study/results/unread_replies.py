@@ -132,12 +132,14 @@ class UnreadNote:
         examples: lines about some of them (:meth:`UnreadReply.line`).
         schema: it was asked with a JSON schema of the reply.
         signs: by setting, the number of replies by sign.
+        ended: number of truncated replies that ended for another reason than the limit of tokens.
     """
 
     statuses: Mapping[str, Mapping[str, int]]
     examples: Sequence[str] = ()
     schema: bool = False
     signs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    ended: int = 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -181,7 +183,7 @@ class UnreadNote:
             found.append("SIMING_SCHEMA=json enforces the JSON format where the service supports it")
         if any(TASKS[name].scope == "full" for name in unread):
             found.append("SIMING_ASK=step asks one question per step")
-        if sum(counts.get("truncated", 0) for counts in self.statuses.values()) > loops:
+        if sum(counts.get("truncated", 0) for counts in self.statuses.values()) > loops + self.ended:
             found.append("give truncated replies more new tokens (--gen_kwargs max_new_tokens=...)")
         said = "; ".join(found)
         return [f"{said[0].upper()}{said[1:]}."] if said else []
@@ -207,4 +209,7 @@ def unread_note(unread: UnreadReplies, records: Mapping[str, Sequence[Record]]) 
     turns = sorted(unread.all(), key=lambda reply: number.update([reply.setting]) or number[reply.setting])
     schema = any("json" in record.conditions.asking.split() for present in records.values() for record in present)
     statuses = {name: Counter(record.status for record in present) for name, present in records.items()}
-    return UnreadNote(statuses, [reply.line() for reply in turns[:EXAMPLES]], schema, unread.signs())
+    reasons = [(record.conditions.usage or {}).get("finish_reason")
+               for present in records.values() for record in present if record.status == "truncated"]  # fmt: skip
+    ended = sum(reason not in (None, "length") for reason in reasons)
+    return UnreadNote(statuses, [reply.line() for reply in turns[:EXAMPLES]], schema, unread.signs(), ended)

@@ -44,7 +44,7 @@ def test_a_limited_run_knows_it_and_its_scores_say_so(
     assert main(words) == 0
     assert "full_error: only 2 of 4 questions asked; the run is not ranked" in capsys.readouterr().out
     assert main([*words[:1], "--show", "missing", *words[1:]]) == 0
-    assert "2 of 2 requests answered" in capsys.readouterr().out
+    assert "2 of 2 requests with a reply" in capsys.readouterr().out
     assert main([*words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["settings"].values()
     assert found["requests"] == {"answered": 2, "asked": 2, "expected": 4, "conflicts": []}

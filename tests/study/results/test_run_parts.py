@@ -113,7 +113,7 @@ def test_what_a_run_lacks_is_counted(
     words = ["score", "--show", "missing", str(first), str(last), "--tasks", "siming_clip_score"]
     assert main([*words, "--data", str(exams.root)]) == 1
     said = capsys.readouterr().out
-    assert f"{there} of {len(every)} requests answered; {end - begin} missing: {every[begin]}" in said
+    assert f"{there} of {len(every)} requests with a reply; {end - begin} missing: {every[begin]}" in said
     (log,) = first.glob("*_samples_siming_clip_score.jsonl")
     log.write_text("".join(log.read_text().splitlines(keepends=True)[1:]))
     (problem,) = read_run([first, last], exams).problems

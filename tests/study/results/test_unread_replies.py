@@ -114,6 +114,22 @@ def test_one_verdict_for_every_step_is_counted(exams: Dataset) -> None:
         assert kept.signs() == {"full_error": {"several": 1, "alike": 1}}, "the last reply to a request counts"
 
 
+@pytest.mark.parametrize(
+    ("ended", "more"), [("length", True), (None, True), ("stop", False), ("content_filter", False)]
+)
+def test_more_tokens_are_proposed_only_where_the_limit_may_have_cut(
+    exams: Dataset, ended: str | None, more: bool
+) -> None:
+    step = exams.videos[0].applicable[0].step_id
+    parsed = Parsed("truncated", {}, {step: "absent"})
+    row = record_json("clip_score", exams.videos[0].video_id, step, parsed, usage={"finish_reason": ended})
+    record = Record.from_json(row)
+    kept = UnreadReplies(exams)
+    kept.put(record, '{"sc')
+    note = str(unread_note(kept, {"clip_score": [record]}))
+    assert "1 truncated" in note and ("more new tokens" in note) is more
+
+
 def test_examples_come_from_every_setting(exams: Dataset) -> None:
     kept, records = UnreadReplies(exams), dict[str, list[Record]]()
     step = exams.videos[0].applicable[0].step_id

@@ -85,7 +85,7 @@ def test_a_total_says_of_how_many_requests_it_is_known() -> None:
     assert found["latency"] == {"median": 2.0, "p95": 2.9, "requests": 2}
     assert found["finish_reasons"] == {"length": 1, "stop": 1} and found["served"] == {}
     assert found["attempts"] == {"total": 6, "failed": 5, "requests": 2} and found["errors"] == {"HTTP 500": 1}
-    assert usage_line(found, 0).endswith("; 5 of 6 attempts failed; 1 of 5 replies kept from before")
+    assert usage_line(found, 0).endswith("; 5 of 6 attempts failed; 1 of 5 replies came from an earlier command")
     assert usage_summary([used().conditions.usage, None]) is None
     waits = usage_summary([{"timeout": 600.0, "tries": 6}, {"timeout": None, "tries": 5, "stored": False}])
     assert waits is not None and waits["not_stored"] == 1
@@ -138,7 +138,9 @@ def test_score_tells_tokens_and_costs_by_a_table_of_today(
     assert usage["prompt_tokens"] == {"total": 4000, "requests": 4} and usage["kept"] == 1 and usage["cost"] == {}
     assert main([*words, "--prices", str(prices)]) == 0
     # 4 x (1000 x 2.5 + 100 x 10) / 1e6
-    expected = "full_score: 4,000 tokens in, 400 tokens out; 0.014 EUR, 0.0035 a video; 1 of 4 replies kept from before"
+    expected = (
+        "full_score: 4,000 tokens in, 400 tokens out; 0.014 EUR, 0.0035 a video; 1 of 4 replies came from an earlier"
+    )
     assert expected in capsys.readouterr().out
     log.write_text(log.read_text().replace('"prompt_tokens": 1000', '"prompt_tokens": -1'))
     assert main(words) == 1

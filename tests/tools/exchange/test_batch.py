@@ -169,7 +169,7 @@ def test_what_failed_is_no_reply_and_is_counted(
     capsys.readouterr()
     replies = imported(results, 1)
     said = capsys.readouterr().out
-    assert "clip_score: 6 of 17 requests answered" in said and "10 failed: clip_score/" in said
+    assert "clip_score: 6 of 17 requests with a reply" in said and "10 failed: clip_score/" in said
     assert "job.jsonl: 1 request without a result" in said and "run requests --missing" in said
     records = load_predictions(tmp_path / "replies.jsonl", run).records["clip_score"]
     for (_, status, part), reply_row, record in zip(rows, replies, records, strict=False):
