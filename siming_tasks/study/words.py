@@ -197,4 +197,9 @@ def reason(found: Estimate) -> str:
 
 def notes(found: Estimate) -> tuple[str, ...]:
     """The reason and the flags of an estimate, as sentences to print."""
-    return ((reason(found),) if found.why else ()) + tuple(FLAGS[flag] for flag in found.flags)
+    return ((reason(found),) if found.why else ()) + tuple(FLAGS[flag] for flag in FLAGS if is_said(flag, found))
+
+
+def is_said(flag: str, found: Estimate) -> bool:
+    """Test whether an estimate's flag is to be said: for what its interval is of, it must have one."""
+    return flag in found.flags and (found.low is not None or flag not in (Flag.THESE_SITES, Flag.THESE_STUDENTS))

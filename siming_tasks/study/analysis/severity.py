@@ -29,9 +29,8 @@ _NOISE = 1e-12
 TABLES: Mapping[str, TableText] = {
     "severity": TableText(
         "Severity",
-        "The judge minus {reference}, and for comparison each physician minus another: totals as shares "
-        "of a video's points, and shares of steps; the limits contain 95 % of the "
-        "differences if these are near normal.",
+        "The first of each row minus the second: totals as shares of a video's points, and shares of steps; the "
+        "limits contain 95 % of the differences if these are near normal.",
         {"bias": "bias of totals", "sd": "sd", "lower": "lower limit", "upper": "upper limit",
          "icc": "ICC(A,1)", "called_wrong": "called wrong",
          "prevalence": "wrong in the reference", "offset": "difference"},
