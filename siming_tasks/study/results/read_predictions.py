@@ -72,15 +72,11 @@ class _Collector:
                 self._note_conflict(first, f"{first_path}:{first_line}", first_path == path, record, path, line)
             if first_path == path:
                 return False
-            is_later = _attempts(record) > _attempts(first)
-            is_kept = answered_more(record.status, first.status) or (is_later and record.status == first.status)
-            if {first.status, record.status} <= {*ASKED_AGAIN}:  # the usage of the later one is that of all attempts
-                usage = (record if is_later else first).conditions.usage
-                record, first = (replace(one, conditions=replace(one.conditions, usage=usage))
-                                 for one in (record, first))  # fmt: skip
-            if not is_kept:
-                entries[first.conditions.part] = first, first_path, first_line
+            is_later = record.status == first.status and _attempts(record) > _attempts(first)
+            if not (is_later or answered_more(record.status, first.status)):
+                entries[first.conditions.part] = _with_usage_of(record, first), first_path, first_line
                 return False
+            record = _with_usage_of(first, record)
         entries[part] = record, path, line
         return True
 
@@ -178,6 +174,24 @@ def _is_same(first: Record, second: Record) -> bool:
 def _attempts(record: Record) -> int:
     """Number of attempts of all commands until this record; 0 where it is not known."""
     return (record.conditions.usage or {}).get("attempts") or 0
+
+
+def _with_usage_of(other: Record, kept: Record) -> Record:
+    """The record of a request that counts, with the usage of all attempts, those of another record included.
+
+    The usage of a later command contains that of an earlier one, hence more attempts; but not if the replies were not
+    stored in one folder, as of two jobs of a batch.
+    """
+    used, more = dict(kept.conditions.usage or {}), other.conditions.usage or {}
+    if other.status not in ASKED_AGAIN or not more:
+        return kept
+    if kept.status in ASKED_AGAIN:
+        used = dict(more) if _attempts(other) > _attempts(kept) else used
+    elif used and (used.get("stored") is False or _attempts(kept) <= _attempts(other)):
+        for name in ("prompt_tokens", "completion_tokens", "cost", "attempts", "failed_attempts"):
+            known = [usage[name] for usage in (used, more) if usage.get(name) is not None]
+            used[name] = sum(known) if known else None
+    return replace(kept, conditions=replace(kept.conditions, usage=used))
 
 
 def write_predictions(records: Iterable[Record], path: Path) -> Path:

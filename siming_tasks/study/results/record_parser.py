@@ -259,25 +259,31 @@ class RecordParser:
             names = parsed.missing.keys()
             reasons = {k: v for k, v in source.missing.items() if k in names and v in MISSING}
             parsed = replace(parsed, status=source.status, missing={**parsed.missing, **reasons})
-        self._note_missing(parsed, source, is_reply="response" in row, answer=setting.answer, key=key)
+        self._note_missing(parsed, source, is_reply="response" in row)
         return parsed
 
-    def _note_missing(self, parsed: Parsed, source: _Line, *, is_reply: bool, answer: str, key: str) -> None:
+    def _note_missing(self, parsed: Parsed, source: _Line, *, is_reply: bool) -> None:
         """Note the steps of a prediction line without an answer: of a reply together, of answers one by one."""
+        setting = TASKS[source.setting]
+        request = record_id(setting.name, source.video_id, source.step_id if setting.scope == "clip" else None)
         count, steps = len(parsed.missing), counted(len(parsed.missing), "step")
         if parsed.status == REQUEST_FAILED:
-            what = f"the request {source.video_id!r} failed; {steps} without an answer."
+            what = f"{request} failed; {steps} without an answer."
             self._note("request-failed", what, "Ask it again (`siming score --show missing`).", severity="warning")
         elif is_reply and count:
             shown = ", ".join(f"{name} {reason}" for name, reason in [*parsed.missing.items()][:3])
-            what = f"the reply about {source.video_id!r} leaves {steps} without a usable answer ({shown}"
+            what = f"the reply to {request} leaves {steps} without a usable answer ({shown}"
             what += f"{', ...' * (count > 3)}); they count as missing."
             self._note("reply-unread", what, f"See {see('parsing')}.", "response", "warning")
         else:
-            fix = "Give points on the step's scale." if answer == "score" else f'Write "{CORRECT}" or "{INCORRECT}".'
+            fix = (
+                "Give points on the step's scale."
+                if setting.answer == "score"
+                else f'Write "{CORRECT}" or "{INCORRECT}".'
+            )
             for name, reason in parsed.missing.items():
                 what = f"step {name!r} has no usable answer ({reason}); it counts as missing."
-                self._note("answer-missing", what, fix, key, "warning")
+                self._note("answer-missing", what, fix, setting.field, "warning")
 
     def _parsed_record(self, logged: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...]) -> Parsed | None:
         """Answers of a record as the suite wrote it, after making sure that nobody edited it into nonsense."""

@@ -117,7 +117,7 @@ def test_the_four_forms_of_the_format_and_raw_replies(dataset: Dataset, tmp_path
          'step \'cpr_01\' has no usable answer (unreadable); it counts as missing. Write "correct" or "incorrect".',
          "warning"),
         ({**FULL, "response": "[LMMS_EVAL_REQUEST_FAILED] x"}, "request-failed",
-         ":1: the request 'v001' failed; 4 steps without an answer. Ask it again", "warning"),
+         ":1: full_score/v001 failed; 4 steps without an answer. Ask it again", "warning"),
         ({**FULL, "response": '{"scores": {"cpr_01": 2, "cpr_02": 99, "cpr_03": 2}}'}, "reply-unread",
          "leaves 2 steps without a usable answer (cpr_02 off_scale, aed_01 absent); they count", "warning"),
         ({**FULL, "scores": {"cpr_77": 1}}, "step-unknown", "1 answer on steps not asked of 'v001' ('cpr", "warning"),
@@ -216,7 +216,7 @@ def test_a_request_that_failed_twice_stays_failed(dataset: Dataset, tmp_path: Pa
         ("truncated", "request_failed", "old", 9),  # part of an answer is more than none
         ("request_failed", "truncated", "new", 9),
         ("request_failed", "ok", "new", 9),
-        ("ok", "request_failed", "old", 2),  # of another folder of replies
+        ("ok", "request_failed", "old", 2 + 9),  # with another folder of replies: the second has not seen the first
     ],
 )
 def test_attempts_and_tokens_are_of_all_commands(
@@ -237,6 +237,26 @@ def test_attempts_and_tokens_are_of_all_commands(
     assert record["status"] == {"old": old, "new": new}[counts]
     if record["status"] == "truncated":
         assert record["missing"] == {"cpr_02" if counts == "old" else "cpr_03": "absent"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "attempts", "tokens"),
+    [
+        ({"attempts": 1, "stored": False}, {"attempts": 2, "stored": False}, 3, 150),
+        ({"attempts": 6}, {"attempts": 1}, 7, 150),  # on two machines
+        ({}, {}, None, 150),  # two jobs of a batch
+        ({"prompt_tokens": None}, {}, None, 100),  # a failed request reports no tokens
+        ({"attempts": 1}, {"attempts": 2, "stored": True}, 2, 100),
+    ],
+)
+def test_tokens_of_commands_that_share_no_replies_are_added_up(
+    dataset: Dataset, tmp_path: Path, old: dict[str, Any], new: dict[str, Any], attempts: int | None, tokens: int
+) -> None:
+    first = complete_run(dataset)[0]
+    logged(tmp_path / "0_samples_a.jsonl", [{**first, **FAILED, "usage": {"prompt_tokens": 50, **old}}])
+    logged(tmp_path / "1_samples_a.jsonl", [{**first, "usage": {"prompt_tokens": 100, **new}}])
+    (record,) = flat(dict(read_run(tmp_path, dataset, partial=True).records))
+    assert (record["usage"]["attempts"], record["usage"]["prompt_tokens"]) == (attempts, tokens)
 
 
 def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path) -> None:
