@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeVar
@@ -54,10 +55,17 @@ class SimingError(Exception):
 
     @classmethod
     def of(cls: type[_E], problems: Sequence[Problem], shown: int = 5) -> _E:
-        """Make one error out of several findings: the first few are printed, all are kept."""
-        lines = [str(problem) for problem in problems[:shown]]
-        if len(problems) > shown:
-            lines.append(f"... and {len(problems) - shown} more.")
+        """Make one error out of several findings: some of each kind are printed, all are kept."""
+        kinds = {problem.code for problem in problems}
+        each = shown if len(problems) <= shown else max(1, shown // len(kinds))
+        seen: Counter[str] = Counter()
+        lines: list[str] = []
+        for problem in problems:
+            seen[problem.code] += 1
+            if seen[problem.code] <= each and len(lines) < shown:
+                lines.append(str(problem))
+        if len(problems) > len(lines):
+            lines.append(f"... and {len(problems) - len(lines)} more.")
         return cls("\n".join(lines), problems)
 
 

@@ -40,7 +40,7 @@ def ratings_labels(path: Path, rubric: Rubric, use: UseRatings) -> tuple[list[Ju
 
     Points are the raters' own; the consensus is what adjudication gave. A step's span is the adjudicated one, else that
     of ``use.spans_from``, else the one that all who marked the step agree about. A step that was marked and not scored
-    has a row of times. ``line`` counts the rows that come out.
+    has a row of times. No judgment has a line.
 
     Raises:
         DataError: it is not an event log, or its rubric differs from the build's.
@@ -90,7 +90,7 @@ def ratings_labels(path: Path, rubric: Rubric, use: UseRatings) -> tuple[list[Ju
             undecided += not agreed.step(step).decided and len({at.points for _, at in given}) > 1
             nobody = [("", StepState())] if span != (None, None) else []
             for who, at in given or nobody:
-                place = (exam.name, step, str(path), len(rows) + 1)
+                place = (exam.name, step, str(path), None)
                 rows.append(Judgment(*place, who, at.points, at.applicable, *span, {}))
     if differing:
         what = f"raters marked {counted(len(differing), 'step')} differently, the first being {differing[0]}."

@@ -25,12 +25,12 @@ COPY = 10
 
 @dataclass(frozen=True)
 class _OfStep:
-    """What a table says of one step of a video, by the names of the table, and its place: the file and the row."""
+    """What a table says of one step of a video, by the names of the table, and its file and row (a log has none)."""
 
     video: str
     step_id: str
     file: str
-    line: int
+    line: int | None
 
     def problem(self, code: str, what: str, fix: str, column: str | None = None, **more: Any) -> Problem:
         """A finding about this row."""
@@ -61,7 +61,7 @@ class Judgment(_OfStep):
     @property
     def place(self) -> str:
         """File and row."""
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line}" if self.line else self.file
 
     @property
     def judges(self) -> bool:
@@ -121,12 +121,14 @@ def joined(
     problems = [*_names(everything, who), *_two_facts(everything, spelling, who)]
     withheld = all(judgment.points is None for judgment in everything)
     judged = {video for (video, _), rows in steps.items() for row in rows if row.rater}
+    unjudged: set[str] = set()
     joint = []
     for (video, step_id), rows in steps.items():
         if withheld or any(row.rater for row in rows):
             joint.append(_step(video, step_id, rows, problems))
-        elif not all(row.says_nothing for row in rows):
+        elif not all(row.says_nothing for row in rows) and video not in unjudged:
             lacking = "this step" if video in judged else "this video"
+            unjudged |= {video} - judged  # one finding
             fix = "Write the names as in the table with points, add points, or delete the row."
             problems.append(rows[0].problem("row-unlabelled", f"times, but no row with points of {lacking}.", fix))
     return joint, problems

@@ -159,6 +159,8 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
             found.append(("is in a hidden column", fix))
         for how, fix in found:
             unseen.setdefault((how, f"column {cell.column_letter}"), {})[number] = (shown, fix)
+        if found and number != next(iter(rows)) and head not in ("video_id", "step_id", "rater"):
+            rows[number][column] = ""  # its content is no second finding
     for (how, place), cells in unseen.items():
         number, (shown, fix) = next(iter(cells.items()))
         more = f" (and {counted(len(cells) - 1, 'more row')})" if len(cells) > 1 else ""

@@ -160,6 +160,22 @@ def test_a_name_in_other_capitals_and_with_its_suffix_is_asked_about(given: dict
     assert problem.fix.startswith("Is it 'exam 003.mkv'? A spreadsheet drops zeros")
 
 
+def test_no_kind_of_finding_hides_another(given: dict[str, Path], book: Path) -> None:
+    """Of 24 wrong times and one wrong video, both are among the twenty lines that are printed."""
+    filled(book)
+    made = openpyxl.load_workbook(book)
+    for row in range(2, 14):
+        for column in "CD":
+            made["spans"][f"{column}{row}"] = "soon"
+    made["Wang"]["A2"] = "other"
+    made.save(book)
+    with pytest.raises(DataError) as caught:
+        build_dataset(book.with_name("exams"), rubric=given["rubric"], labels=book, videos=given["videos"])
+    lines = str(caught.value).splitlines()
+    assert "video 'other': no such file" in lines[0] and sum("'soon' is not a time" in line for line in lines) == 10
+    assert lines[-1] == "... and 14 more." and len(caught.value.problems) == 25
+
+
 def test_rows_that_are_hidden_are_one_finding_and_a_sheet_of_notes_may_go(given: dict[str, Path], book: Path) -> None:
     filled(book)
     made = openpyxl.load_workbook(book)

@@ -210,7 +210,7 @@ def test_tables_are_put_together_and_their_contradictions_named(tmp_path: Path) 
         ("v1", "cpr_01", 0.0, 1.5, {"Li": 2.0, "Wu": 2.0}),
         ("v1", "cpr_02", None, None, {"Li": 1.0, "Wu": 0.0, "consensus": 1.0}),
     ]
-    csv(times, "video_id,step_id,start,end\nv1,cpr_01,0,1\nv1,cpr_03,0,1\nv9,cpr_01,0,1\n")
+    csv(times, "video_id,step_id,start,end\nv1,cpr_01,0,1\nv1,cpr_03,0,1\nv9,cpr_01,0,1\nv9,cpr_02,1,2\n")
     other = csv(tmp_path / "other.csv", "video_id,step_id,start,end\nv1,cpr_01,0,1.5\n")
     csv(final, "video_id,step_id,rater,points\nv1,cpr_02,Wu,1\n")
     keep = "Keep the correct one."
@@ -305,6 +305,7 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
     "a whole number as a rater": (value(7.0, "B2"), [("v1", "cpr_01", None, None, {"7": 2.0, "b": 1.0})]),
     "a formula without a value": (value("=1+1"), "[cells-unseen] + :2: column C: '=1+1' is a formula without a value"),
     "merged cells": (lambda s: s.merge_cells("A2:A3"), "[cells-merged] + :2: cells A2:A3 are merged + fill in every"),
+    "percent beside its reading": (form("0%", 0.5), "[cells-unseen] + '0.5' is shown in the number format '0%'"),
     "a hidden row": (lambda s: setattr(s.row_dimensions[2], "hidden", True), f"{ROW} is in a hidden row"),
     "a row of no height": (lambda s: setattr(s.row_dimensions[2], "height", 0.5), f"{ROW} is in a hidden row"),
     "rows of no height": (lambda s: setattr(s.sheet_format, "zeroHeight", True), "[cells-unseen] + is in a hidden row"),
@@ -330,6 +331,7 @@ def test_a_workbook_is_read_right_or_refused(tmp_path: Path, name: str) -> None:
     got = found(book(tmp_path / "labels.xlsx", ROWS, change))
     judge(got, expected)
     assert "datetime" not in str(got)
+    assert sum("C2" in str(line) or ":2: " in str(line) for line in got) <= 1, "one finding for each cell"
 
 
 def test_a_real_sheet_is_refused_by_its_cause_and_not_by_its_cells(tmp_path: Path) -> None:

@@ -135,6 +135,8 @@ def test_open_disagreements_and_unfinished_exams_are_named(
         make(rated)
     problems = {problem.code: problem for problem in refused.value.problems}
     assert {"applicable-differs", "consensus-open"} <= problems.keys()
+    assert all(problem.line is None for problem in problems.values()), "an event log has no rows to open"
+    assert str(problems["consensus-open"]).startswith(f"{rated.path}: points: video 'exam ")
     assert "raters differ on 3 steps that nobody has adjudicated" in problems["adjudication-open"].what
     for rater in ("Dr. Li", "Dr. Wu"):
         work = Rating(rated, rater, exams)
