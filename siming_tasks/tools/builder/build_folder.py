@@ -153,7 +153,7 @@ def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
         rows = f"{len(plan.decision.open)} of {counted(len(plan.rows), 'row')}"
         what = f"no reference points for {rows}; listed in {sheet}."
         fix = "Fill in the points of `consensus` there and add the file as --labels."
-        errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
+        errors.insert(0, Problem("consensus-open", what, fix))
     if errors:
         warnings = [problem for problem in problems if problem.severity == "warning"]
         raise DataError(str(DataError.of(errors, shown=20)), [*errors, *warnings])

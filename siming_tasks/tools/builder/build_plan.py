@@ -345,15 +345,15 @@ def decide(rows: Iterable[LabelRow], rule: str = "agree", facts: Mapping[str, Ra
 def _undecided(
     rows: Sequence[LabelRow], undecided: Sequence[LabelRow], rule: str, facts: Mapping[str, Rater]
 ) -> Iterator[Problem]:
-    """A finding for each step without a consensus; what one rater left out of a video or of all videos is one."""
+    """Findings about steps without a consensus; what is left out of a whole video, or of all videos, is one."""
     people = human_raters([name for row in rows for name in row.scores], facts)
+    gaps: list[LabelRow] = []
     alone: list[LabelRow] = []
     for row in undecided:
         scores = ", ".join(f"{rater} {points:g}" for rater, points in row.scores.items())
         here = human_raters(row.scores, facts)
         if not row.scores:
-            fix = "Fill in points, or N/A if the step does not apply."
-            yield row.problem("label-missing", "no rater gave points.", fix)
+            gaps.append(row)
         elif rule != "agree":
             what = f"no points of {rule!r} ({scores})."
             yield row.problem("consensus-missing", what, f"Add a row of {CONSENSUS}.", "points")
@@ -364,18 +364,18 @@ def _undecided(
             fix = f"Add a row of {CONSENSUS} with the points that they agree on."
             yield row.problem("consensus-open", f"the raters differ ({scores}).", fix, "points")
         else:
-            alone.append(row)
-    if alone and len(people) == 1:
+            (alone if len(people) == 1 else gaps).append(row)
+    yield from _left_out(rows, gaps, people)
+    if alone:
         what = f"only {people[0]!r} gives points, in {counted(len(alone), 'step')} without a {CONSENSUS}."
-        fix = f"Add the table of a second physician or rows of {CONSENSUS}, or say --consensus {people[0]!r}: " \
-            "this rater is then the reference and not compared with it."  # fmt: skip
+        fix = f"Add the points of a second physician, or rows of {CONSENSUS}."
+        if not any(CONSENSUS in row.scores for row in rows):
+            fix += f" With --consensus {people[0]!r}, this rater is the reference, and compared with nobody."
         yield Problem("consensus-missing", what, fix, alone[0].file, alone[0].line)
-    elif alone:
-        yield from _left_out(rows, alone, people)
 
 
-def _left_out(rows: Sequence[LabelRow], alone: Sequence[LabelRow], people: Sequence[str]) -> Iterator[Problem]:
-    """Findings about steps with the points of one person, at the rows of those who gave none."""
+def _left_out(rows: Sequence[LabelRow], gaps: Sequence[LabelRow], people: Sequence[str]) -> Iterator[Problem]:
+    """Findings about steps with the points of one person or nobody, at the rows of those who gave none."""
     given = {(of, name) for row in rows for name in row.scores for of in (row.video, row.step_id)}
     places: dict[tuple[str, ...], Judgment] = {}
     for row in rows:
@@ -383,7 +383,7 @@ def _left_out(rows: Sequence[LabelRow], alone: Sequence[LabelRow], people: Seque
             for place in ((judgment.rater,), (judgment.rater, row.video), (judgment.rater, row.video, row.step_id)):
                 places.setdefault(place, judgment)
     groups: dict[tuple[str, ...], list[LabelRow]] = {}
-    for row in alone:
+    for row in gaps:
         silent = [name for name in people if name not in row.scores]
         where = f"video {row.video!r}, step {row.step_id!r}"
         for kind, of in (("step", row.step_id), ("video", row.video)):
@@ -391,10 +391,13 @@ def _left_out(rows: Sequence[LabelRow], alone: Sequence[LabelRow], people: Seque
                 where = f"{kind} {of!r}"
         groups.setdefault((where, *silent), []).append(row)
     for (where, *silent), steps in groups.items():
-        row, name, names = steps[0], silent[0], " and ".join(silent)
-        (who,) = row.scores.keys() & {*people}
-        what = f"{where}: no points of {names} for {counted(len(steps), 'step')} that {who} scored."
+        row = steps[0]
+        code, names, number = "consensus-missing", " and ".join(silent), counted(len(steps), "step")
+        what = f"no points of {names} for {number} that {''.join({*people} - {*silent})} scored."
         fix = f"Let {names} score, or add rows of {CONSENSUS}."
-        nearest = ((name, row.video, row.step_id), (name, row.video), (name,))
+        if not row.scores:
+            code, what = "label-missing", f"no rater gave points ({number})."
+            fix = "Fill in points, or N/A if the step does not apply."
+        nearest = ((*silent[:1], row.video, row.step_id), (*silent[:1], row.video), (*silent[:1],))
         at = next((places[place] for place in nearest if place in places), row)
-        yield Problem("consensus-missing", what, fix, at.file, at.line if at.video == row.video else None)
+        yield Problem(code, f"{where}: {what}", fix, at.file, at.line if at.video == row.video else None)

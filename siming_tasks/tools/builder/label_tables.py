@@ -96,7 +96,7 @@ def _silent_raters(judgments: Sequence[Judgment]) -> Iterator[Problem]:
     for row in judgments:
         rows.setdefault(row.rater, []).append(row)
     for name, given in rows.items():
-        if name not in ("", CONSENSUS) and not any(row.judges for row in given):
+        if name not in ("", CONSENSUS) and all(row.says_nothing for row in given):
             what, fix = f"{name!r} has rows and gives no points.", "Fill them in, or delete the rows (or the sheet)."
             yield Problem("nothing-read", what, fix, given[0].file, given[0].line, "rater")
 

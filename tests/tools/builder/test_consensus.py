@@ -56,7 +56,7 @@ def test_consensus_rules_decide_as_calculated_by_hand(
         ({"a": 2.0, "manikin": 2.0}, "agree", "no points of b for 1 step that a scored. Let b score, or add rows of"),
         ({"manikin": 2.0, "timing": 2.0}, "agree", "no person gave points (manikin 2, timing 2)."),
         ({"a": 2.0}, "b", "no points of 'b' (a 2)."),
-        ({}, "mean", "no rater gave points."),
+        ({}, "mean", "no rater gave points (1 step)."),
     ],
 )
 def test_undecided_steps_are_listed(scores: dict[str, float], rule: str, message: str) -> None:

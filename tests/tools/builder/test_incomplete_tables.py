@@ -102,7 +102,27 @@ def test_the_only_rater_can_be_made_the_reference(given: dict[str, Path], book: 
     made.save(book)
     (problem,) = errors(given, book)
     assert problem.what == "only 'Li' gives points, in 12 steps without a consensus."
-    assert "--consensus 'Li'" in problem.fix and errors(given, book, consensus="Li") == []
+    assert (
+        "With --consensus 'Li', this rater is the reference" in problem.fix
+        and errors(given, book, consensus="Li") == []
+    )
+
+
+def test_what_a_reference_left_out_is_not_taken_from_the_other_rater(given: dict[str, Path], book: Path) -> None:
+    filled(book, (("Li", 3, None),))
+    (problem,) = errors(given, book, consensus="Li")
+    assert problem.what == "only 'Wang' gives points, in 4 steps without a consensus."
+    assert problem.fix == "Add the points of a second physician, or rows of consensus."
+
+
+def test_what_nobody_scored_is_said_once(given: dict[str, Path], book: Path) -> None:
+    filled(book, (("Li", 3, None), ("Wang", 3, None), ("Li", 4, 6), ("Wang", 4, 6)))
+    videos = [repr(row[0].value) for row in openpyxl.load_workbook(book)["Li"].iter_rows(2)]
+    fix = "Fill in points, or N/A if the step does not apply."
+    assert list(map(str, errors(given, book))) == [
+        f"{book} [Li]:3: video {videos[1]}: no rater gave points (4 steps). {fix}",
+        f"{book} [Li]:4: video {videos[2]}, step 'cpr_02': no rater gave points (1 step). {fix}",
+    ]
 
 
 def test_a_rule_that_takes_a_rater_and_a_table_of_decisions_are_two_references(
@@ -158,6 +178,18 @@ def test_a_name_in_other_capitals_and_with_its_suffix_is_asked_about(given: dict
     made.save(book)
     (problem,) = errors(given, book)
     assert problem.fix.startswith("Is it 'exam 003.mkv'? A spreadsheet drops zeros")
+
+
+def test_a_student_in_two_spellings_is_one_finding(given: dict[str, Path], book: Path) -> None:
+    """However many steps the rows have: a pair of spellings once, and another student of the video once."""
+    filled(book)
+    made = openpyxl.load_workbook(book)
+    made["Li"]["C2"], made["Wang"]["C2"] = "A1", "A01"
+    made["Li"]["C3"], made["Wang"]["C3"] = "B1", "B2"
+    made.save(book)
+    found = [(problem.code, problem.file, problem.line) for problem in errors(given, book)]
+    assert found == [("name-differs", f"{book} [Wang]", 2), ("video-differs", f"{book} [Wang]", 3)]
+    assert "more row" not in errors(given, book)[0].what
 
 
 def test_no_kind_of_finding_hides_another(given: dict[str, Path], book: Path) -> None:

@@ -74,6 +74,8 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     "blanks and empty lines": (LONG.replace(",", " , ").replace("\n", "\n\n,,,\n"), ONE),
     "equal rows count once": (LONG + "v1,cpr_01,b,1\n", ONE),
     "who gave nothing": (LONG + "v1,cpr_01,c,\n", "[nothing-read] + :4: rater: 'c' has rows and gives no points. Fill"),
+    "who gave only times": (LONG.replace("\n", ",start,end\n", 1) + "v1,cpr_01,c,,1,2\n",
+                            [("v1", "cpr_01", 1.0, 2.0, {"a": 2.0, "b": 1.0})]),
     "who gave nothing to one step": (LONG + "v1,cpr_02,a,1\nv1,cpr_02,b,\n",
                                      [*ONE, ("v1", "cpr_02", None, None, {"a": 1.0})]),
     "not applicable": ("video_id,rater,cpr_01,aed_01\nv1,a,2,N/A\nv1,b,1,n/a\n",

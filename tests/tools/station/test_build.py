@@ -151,6 +151,14 @@ def test_open_disagreements_and_unfinished_exams_are_named(
     assert [video.step("call").consensus for video in built.dataset.videos] == [12]
 
 
+def test_a_log_of_marks_alone_has_no_points_and_says_so(
+    event_log: EventLog, exams: Exams, make: Callable[..., Any]
+) -> None:
+    mark(Rating(event_log, "Dr. Li", exams), A, "look", 1, 4)
+    built = make(event_log)
+    assert built.dataset.withheld and "labels-withheld" in {problem.code for problem in built.warnings}
+
+
 def test_spans_of_two_raters_are_not_mixed(decided: EventLog, exams: Exams, make: Callable[..., Any]) -> None:
     wu = Rating(decided, "Dr. Wu", exams)
     mark(wu, A, "look", 1, 4)
