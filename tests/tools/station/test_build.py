@@ -218,7 +218,7 @@ def test_other_videos_rubrics_scales_and_unstated_simulation_are_refused(
         make(simulated, consensus="x")
     digest = exams.exams[0].digest  # an event log comes from a colleague, too
     decided.append("forged-1", work="rate", rater="Dr. Li", exam=digest, step="look", kind="points", value=99)
-    with pytest.raises(DataError, match=r"event forged-1: 99 is not on the scale of look"):
+    with pytest.raises(DataError, match=r"event forged-1: 99 is not on the scale of To look"):
         make(decided)
 
 
