@@ -90,6 +90,7 @@ WORDS: Mapping[str, str] = {
     # why a judge has no rank, and what else a row says
     "reference judge": "A reference judge is not ranked.",
     "supervised": "A judge that learnt from these labels is not ranked.",
+    "asked": "It was asked {part}.",
     "partial": "It answered less than 95 % of the steps.",
     "constant": "All its answers are the same.",
     "not comparable": "‡ rests on less than 95 % of the asked steps: neither ranked nor tested.",
@@ -197,9 +198,10 @@ def reason(found: Estimate) -> str:
 
 def notes(found: Estimate) -> tuple[str, ...]:
     """The reason and the flags of an estimate, as sentences to print."""
-    return ((reason(found),) if found.why else ()) + tuple(FLAGS[flag] for flag in FLAGS if is_said(flag, found))
+    return ((reason(found),) if found.why else ()) + flag_notes(found)
 
 
-def is_said(flag: str, found: Estimate) -> bool:
-    """Test whether an estimate's flag is to be said: for what its interval is of, it must have one."""
-    return flag in found.flags and (found.low is not None or flag not in (Flag.THESE_SITES, Flag.THESE_STUDENTS))
+def flag_notes(found: Estimate) -> tuple[str, ...]:
+    """The sentences on the flags of an estimate; those on its interval only where it has one."""
+    of_interval = (Flag.THESE_SITES, Flag.THESE_STUDENTS, Flag.THESE_PERFORMANCES)
+    return tuple(FLAGS[flag] for flag in found.flags if found.low is not None or flag not in of_interval)

@@ -9,7 +9,7 @@ from siming_tasks.benchmark.metrics.reasons import Flag
 from siming_tasks.common.printed_value import p_sentence, p_text
 from siming_tasks.study.analysis.tables import TableText, table_texts
 from siming_tasks.study.report.table import Name, Number, Section, Table
-from siming_tasks.study.words import FLAGS, is_said, notes, reason
+from siming_tasks.study.words import FLAGS, flag_notes, notes, reason
 
 
 def number(found: Estimate | None, *, signed: bool = False, href: str = "") -> Number | None:
@@ -73,7 +73,8 @@ def _notes(part: Rows, text: TableText, coded: bool) -> list[str]:
         if each.why:
             why.setdefault(reason(each), []).append(each.row)
     below += [Name(f"{sentence} ({_some(carriers)})") for sentence, carriers in why.items()]
-    return [*below, *(FLAGS[flag] for flag in FLAGS if any(is_said(flag, each) for each in part))]
+    said = {note for each in part for note in flag_notes(each)}
+    return [*below, *(note for note in FLAGS.values() if note in said)]
 
 
 def _p(found: Estimate) -> str:

@@ -65,8 +65,9 @@ class Entrant:
 
     @property
     def part(self) -> str:
-        """How many questions it was asked, where those are not all; otherwise empty."""
-        return partial_text(self.evaluation["requests"])
+        """A sentence on how many questions it was asked, where those are not all; otherwise empty."""
+        part = partial_text(self.evaluation["requests"])
+        return say("asked", part=part) if part else ""
 
 
 @dataclass(frozen=True)

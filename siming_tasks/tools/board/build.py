@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,7 @@ def build_board(
         board = {
             "format": "siming-board-1",
             "version": __version__,
+            "built": datetime.now(timezone.utc).date().isoformat(),
             "synthetic": dataset.synthetic,
             "dataset": {**dataset.facts, "videos": len(dataset.videos), "steps": len(dataset.rubric.steps),
                         "people": dataset.people, "machines": dataset.machine_raters, "withheld": False},
@@ -209,6 +211,7 @@ def _write_page(out: Path, board: Mapping[str, Any], figures: Mapping[str, Any])
     shared = {name: board[name] for name in ("version", "synthetic", "dataset", "rubric", "options")}
     site = Site(out, {"title": "SiMing-Bench board", "pages": [], **shared})
     site.static()
-    site.page("index.html", "board.html", settings=board["settings"], submissions=board["submissions"],
+    site.page("index.html", "board.html", built=board["built"],
+              settings=board["settings"], submissions=board["submissions"],
               drawn={setting: figure.page() for setting, figure in figures.items() if figure},
               about={row["name"]: row for row in board["submissions"]}, refused=board["refused"])  # fmt: skip

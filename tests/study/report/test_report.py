@@ -134,8 +134,12 @@ def test_a_prediction_file_without_replies(lab: Lab, tmp_path: Path) -> None:
 def test_a_run_that_answered_nothing_says_so(lab: Lab, tmp_path: Path) -> None:
     silent = dict.fromkeys(range(len(lab.dataset.videos)), "I cannot tell.")
     run = write_run(lab.dataset, tmp_path / "run", model="org/Silent", replies=silent, settings=("full_score",))
-    page = (lab.report(tmp_path / "out", run) / "models" / "org-silent.html").read_text()
+    out = lab.report(tmp_path / "out", "noisy", run)
+    page = (out / "models" / "org-silent.html").read_text()
     assert "No step has both a label and an answer" in page and "withheld" not in page
+    rows = json.loads((out / "report.json").read_text())["comparisons"]["full_score"]["comparison"]["rows"]
+    values = {row["table"]: row["value"] for row in rows if (row["row"], row["metric"]) == ("org/Silent", "qwk")}
+    assert values["ranked"] is None and "org/Silent" not in (out / "figures" / "full_score.svg").read_text()
 
 
 def test_labels_of_models_alone_are_said_to_be_so(lab: Lab, tmp_path: Path) -> None:
@@ -169,7 +173,7 @@ def test_a_limited_run_says_so_in_every_file(lab: Lab, tmp_path: Path) -> None:
     out = lab.report(tmp_path / "out", run)
     for name in ("index.html", "models/org-short.html", "report.md", "tables/full_score.csv", "tables/full_score.tex",
                  "tables/full_score.md", "tables/full_score_metrics.csv"):  # fmt: skip
-        assert "2 of 4 questions" in (out / name).read_text(), name
+        assert "It was asked 2 of 4 questions." in (out / name).read_text(), name
 
 
 def test_only_like_runs_stand_together_and_only_models_are_ranked(lab: Lab, tmp_path: Path) -> None:

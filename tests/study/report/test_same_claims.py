@@ -68,7 +68,9 @@ def of_json(setting: str, part: dict[str, Any], answers: list[dict[str, Any]]) -
         for name in ("leads", "sees_video", "physicians", "rival", "cite", "single"):
             facts[setting, name, each["run"]] = each[name]
         if each["single"]:
-            facts[setting, "single, printed", each["run"]] = " to ".join(f"{value:.3f}" for value in each["single"])
+            facts[setting, "single, printed", each["run"]] = " to ".join(
+                f"{round(value, 3) + 0.0:.3f}" for value in each["single"]
+            )
     facts[setting, "sentence"] = part["sentence"]
     return facts
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -390,6 +391,8 @@ def test_submit_then_board(command: Callable[..., Any], exams: Dataset, make_run
     code, said = command("build", "inbox", "--out", "board")
     assert code == 1 and "refused: lab/bad.zip: not a readable zip archive" in said
     assert "Submissions accepted: lab 1 of 2." in said
+    page, today = Path("board/index.html").read_text(), datetime.now(timezone.utc).date().isoformat()
+    assert f"As of {today}." in page and "`" not in page
     before = Path("board/board.json").read_bytes()
     Path("inbox/lab/model.zip").rename("model.zip")
     code, said = command("build", "inbox", "--out", "board")

@@ -87,6 +87,7 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
         "setting": name,
         "title": TASKS[name].title,
         "row": row,
+        "apart": row in standing.apart_rows,
         "metric": standing.metric,
         "physicians": _beside_physicians(made, run.source.name) if made else "",
         "steps": _steps(run.tables[name], dataset, reference, {line["id"]: f"#{name}-{line['id']}" for line in lines}),
@@ -210,7 +211,7 @@ def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [("not recorded" if mode == UNKNOWN_MODE else mode, counted(n, "request"))
             for mode, n in media.get("modes", {}).items()]  # fmt: skip
     rows += [(f"sent as {name}", counted(n, "request")) for name, n in media.get("encodings", {}).items()]
-    for key, unit in (("n_frames", "frames"), ("fps", "frames/s")):
+    for key, unit in (("n_frames", "frames each"), ("fps", "frames/s")):
         if key in media:
             low, high = media[key]["min"], media[key]["max"]
             rows.append((unit, f"{low:g}" if low == high else f"{low:g} to {high:g}"))
