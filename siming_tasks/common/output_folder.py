@@ -6,11 +6,13 @@ kind, :func:`make_once` for long work that can be resumed.
 
 from __future__ import annotations
 
+import glob
 import logging
 import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -24,6 +26,8 @@ _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 _KEY = ".begun"
 """File of an unfinished folder that says what is being made in it."""
+_LEFT_SECONDS = 86_400
+"""Age at which an unfinished folder that cannot be resumed is nobody's work any more."""
 _OWN = ".files"
 """File that lists the files of a folder that a new one may replace."""
 
@@ -93,7 +97,8 @@ def output_folder(
 ) -> Iterator[Path]:
     """Provide a new folder that takes the place of ``out`` when the block ends well, and vanishes when it does not.
 
-    An older one of its kind stays whole until then. What is hidden in it (``.git``, ``.nojekyll``) is kept.
+    An older one of its kind stays whole until then. What is hidden in it (``.git``, ``.nojekyll``) is kept. What a
+    killed call left is removed a day later, by the next one.
     Arguments and errors are those of :func:`check_replaced`; a full or failing disk is a DataError, too. Nobody else
     can look into a ``private`` one, at no moment.
     """
@@ -101,7 +106,11 @@ def output_folder(
     place = _place(out)
     with _errors_about(out, place), _parents(place):
         _refuse_mount(out, place)
-        part = Path(tempfile.mkdtemp(prefix=f".{place.name[:60]}.", dir=place.parent))
+        prefix = f".{place.name[:60]}.siming-"
+        for left in place.parent.glob(f"{glob.escape(prefix)}*"):  # by a call that was killed
+            if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+        part = Path(tempfile.mkdtemp(prefix=prefix, dir=place.parent))
         try:
             yield part
             if is_one:

@@ -1,6 +1,8 @@
 """Folders that commands make: whole or not at all, never in place of something else, and nothing left beside them."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -75,6 +77,21 @@ def test_an_older_one_with_a_file_of_somebody_else_is_not_replaced(tmp_path: Pat
     (out / ".files").unlink()
     with pytest.raises(DataError, match=r"out: has no list of its own files \(\.files\)"):
         check_replaced(out, "ours", is_ours)
+
+
+def test_what_a_killed_call_left_goes_with_the_next_one_a_day_later(tmp_path: Path) -> None:
+    out, killed = tmp_path / "out", "import sys, pathlib, os, siming_tasks.common.output_folder as of\n" \
+        "with of.output_folder(pathlib.Path(sys.argv[1])) as part:\n (part / 'a').touch()\n os._exit(9)"  # fmt: skip
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", killed, out], check=False)
+    old, new = [path for path in tmp_path.iterdir() if path.name.startswith(".out.")]
+    os.utime(old, (time.time() - 90_000,) * 2)
+    mine = tmp_path / ".out.settings"
+    mine.mkdir()
+    os.utime(mine, (0, 0))
+    with output_folder(out) as part:
+        fill(part, "new")
+    assert {path.name for path in tmp_path.iterdir()} == {"out", new.name, mine.name}
 
 
 def test_the_older_one_is_back_where_the_swap_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
