@@ -92,7 +92,7 @@ def test_what_arrives_is_what_the_record_states(
         ("chat.sglang", False, "sound_audio_clip_score", "never sends the sound"),
         ("chat.longvila", False, "ablation_no_video_clip_score", "needs pictures or a video"),
         ("simple.qwen2_audio", False, "sound_video_audio_clip_score", "hears but does not see"),
-        ("chat.async_openai", True, "sound_audio_clip_score", "have none (sim001"),
+        ("chat.async_openai", True, "sound_audio_clip_score", "missing in 4 of 4 videos (sim001"),
         ("chat.async_openai", True, "sound_video_transcript_full_error", "Add `transcript` to their rows"),
     ],
 )

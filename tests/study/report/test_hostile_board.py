@@ -135,8 +135,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "blank-lines": (data(b"\n" * 2_000), "2,001 lines; siming-demo asks"),
     "twice": (data((FULL + '"scores": {}}\n').encode() * 2), "is already in predictions.jsonl:1"),
     "a-reply": (raw(FULL + '"response": "{}"}'), "key 'response'; a submission contains answers"),
-    "asked-otherwise": (raw(FULL + '"scores": {}, "asking": "reasoned"}'), "asked in another way (reasoned), "
-                                                                           "which is not"),
+    "asked-otherwise": (raw(FULL + '"scores": {}, "asking": "reasoned"}'), "asked in another way (reasoned); a board"),
     "long-line": (line(prompt="x" * 30_000), "at most 20,000 are read"),
     "many-steps": (line(scores={f"s{n}": 1 for n in range(500)}), "more than one short answer for each of 33 steps"),
     "nested-answer": (line(scores={"cpr_01": {"score": 1}}), "more than one short answer"),
