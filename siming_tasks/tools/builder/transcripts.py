@@ -227,7 +227,10 @@ def read_names(path: Path) -> Names:
     Raises:
         DataError: it cannot be read, or is not such a table.
     """
-    (head, *rows), *more = (grid.rows for grid in read_grids(path))
+    grid, *more = read_grids(path)
+    if unclear := [problem for problem in grid.problems if problem.severity == "error"]:
+        raise DataError.of(unclear)
+    head, *rows = grid.rows
     if head[1][:2] != ["name", "replacement"] or more or not all(all(cells[:2]) for _, cells in rows):
         raise DataError(f"{path}: not a list of names. Give a table with two columns, name and replacement.")
     return Names({_plain(cells[0]): cells[1] for _, cells in rows})

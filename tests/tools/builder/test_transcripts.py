@@ -6,14 +6,17 @@ import re
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 import yaml
+from openpyxl.styles import Font
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.tools.builder import build_dataset
 from siming_tasks.tools.builder.build_plan import BuildOptions, Inputs, make_plan
+from siming_tasks.tools.builder.transcripts import read_names
 from tests.data.conftest import RUBRIC, write_video
 from tests.tools.builder.conftest import late_sound
 
@@ -189,3 +192,15 @@ def test_a_folder_with_transcripts_from_the_command_line(_exam: Path, tmp_path: 
     ]  # fmt: skip
     everything = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*.*l*"))
     assert b"Zhang" not in everything and b"Dr. Li" not in everything
+
+
+def test_a_name_to_replace_that_is_not_what_it_looks_like_is_refused(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["name", "replacement"], ["Zhang", "A"], ["Li", "B"]):
+        book.active.append(row)
+    book.save(tmp_path / "names.xlsx")
+    assert read_names(tmp_path / "names.xlsx").places == {"Zhang": "A", "Li": "B"}
+    book.active["A3"].font = Font(strike=True)
+    book.save(tmp_path / "names.xlsx")
+    with pytest.raises(DataError, match=r"names\.xlsx:3: column A: 'Li' is struck out"):
+        read_names(tmp_path / "names.xlsx")
