@@ -115,6 +115,10 @@ def test_failed_requests_alone_are_asked_again_and_joined(
             return 500, {"error": {"message": "broken"}}
         return completion(json.dumps({"score": int(hashlib.sha256(step.encode()).hexdigest(), 16) % 2}))
 
+    def scores(folder: Path) -> Any:
+        assert main(["score", str(folder), "--data", str(short_demo), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["settings"]["clip_score"]
+
     server = serve(answer)
     arguments = MODEL_ARGS["openai"] + server.url
     options = {"SIMING_CLIP_FRAMES": "2", "SIMING_FRAME_SIZE": str(SIZE)}
@@ -126,19 +130,21 @@ def test_failed_requests_alone_are_asked_again_and_joined(
         if f"[{step}]" in bad
     ]
     assert run.task("clip_score")["siming_stderr"]["statuses"]["request_failed"] == len(failed) > 3
+    way_out = "To ask them, run the same command again: it sends only the requests without a stored reply."
+    assert f"{len(failed)} of 70 requests failed ({len(failed)} HTTP 500). {way_out}\n" in run.output
+    kept = str(run.folder.parent / "replies")
+    repeated = ("--output_path", str(run.folder))
+    host(*common, *repeated, data=short_demo, name="in vain", SIMING_REPLIES=kept, **options)
+    sent = len(server.received)
+    assert scores(run.folder)["usage"]["attempts"] == {"total": sent, "requests": 70, "failed": sent - 70 + len(failed)}
     broken = False
     whole = host(*common, data=short_demo, name="undisturbed", **options)
 
     assert main(["score", "--show", "missing", "--data", str(short_demo), str(run.folder), "--json"]) == 1
     assert [request["id"] for request in json.loads(capsys.readouterr().out)["missing"]] == failed
     before = len(server.received)
-    kept = str(run.folder.parent / "replies")
-    host(*common, "--output_path", str(run.folder), data=short_demo, name="again", SIMING_REPLIES=kept, **options)
+    host(*common, *repeated, data=short_demo, name="again", SIMING_REPLIES=kept, **options)
     assert len(server.received) - before == len(failed)  # these and no other
-
-    def scores(folder: Path) -> Any:
-        assert main(["score", str(folder), "--data", str(short_demo), "--json"]) == 0
-        return json.loads(capsys.readouterr().out)["settings"]["clip_score"]
 
     joined, undisturbed = scores(run.folder), scores(whole.folder)
     assert joined["rows"] == undisturbed["rows"] and number_of(joined, "coverage").value == 1.0
