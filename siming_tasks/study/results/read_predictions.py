@@ -149,7 +149,7 @@ def load_predictions(
         fix = f"Give the data set that they were made on, a prediction file ({see('data')}) or lmms-eval's sample logs."
         part = f"the split {dataset.part!r} of " if dataset.part else ""
         what = f"no line is a prediction for {part}{dataset.name}, {dataset.version}."
-        what += "".join(f" The first is not counted: {problem}" for problem in problems[:1])
+        what += "".join(f" The first: {problem}" for problem in problems[:1])
         problems.append(Problem("no-predictions", what, fix, shown))
     records = collector.records(dataset)
     problems += parser.disagreements
