@@ -10,7 +10,7 @@ from siming_tasks.benchmark.metrics.classification import Positive
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.jackknife import jackknife
 from siming_tasks.benchmark.metrics.labels import MAPPINGS
-from siming_tasks.benchmark.metrics.reasons import Flag, Reason
+from siming_tasks.benchmark.metrics.reasons import Flag
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
 from siming_tasks.common.choices import LabelMapping
@@ -78,14 +78,12 @@ def _estimate(
 
 
 def flagged(found: Estimate, key: str, answered: float) -> Estimate:
-    """An estimate of a metric, marked where too small a share was answered to compare it; no value without an answer.
+    """An estimate of a metric, marked where too small a share was answered to compare it.
 
     The coverage has no interval: it is a count of this run and no sample of anything.
     """
     if not CATALOGUE[key].compared:
         return replace(found, stderr=None, low=None, high=None, why=found.why if found.value is None else "", flags=())
-    if not answered:
-        return Estimate(None, unit=found.unit, why=found.why if found.value is None else Reason.NOTHING_ANSWERED)
     if answered < COMPARABLE and found.value is not None:
         return replace(found, flags=(*found.flags, Flag.NOT_COMPARABLE))
     return found

@@ -15,6 +15,7 @@ from siming_tasks.benchmark.metrics.alignment import align
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, select
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.types import CONSENSUS
@@ -160,31 +161,33 @@ class Standing:
             own = entrant.rows
             value, answered = own.one(RANKED, ALL, self.headline), own.one(ANSWERED, ALL, COVERAGE)
             notes = tuple(filter(None, (why, entrant.part)))
-            out.append(JudgeRow(name, entrant.role, entrant.slug, value=value, answered=answered, notes=notes))
+            shown = _shown(value, answered)
+            out.append(JudgeRow(name, entrant.role, entrant.slug, value=shown, answered=answered, notes=notes))
         return out
 
     def _row(self, run: str) -> JudgeRow:
         made, entrant = self.comparison, self.entrants[run]
         assert made is not None
         rank, wins = made.ranks.get(run), sum(pair.better == run for pair in made.pairs)
+        answered = made.rows.one(ANSWERED, run, COVERAGE)
 
         def found(table: str, row: str) -> Estimate | None:
             rows = made.rows.of(table, row, made.headline)
-            return rows[0] if rows else None
+            return rows[0] if rows and answered.value != 0 else None
 
         return JudgeRow(
             run,
             entrant.role,
             entrant.slug,
             rank="" if rank is None else str(rank.rank) if rank.low == rank.high else f"{rank.low} to {rank.high}",
-            value=made.value(run),
+            value=_shown(made.value(run), answered),
             physicians=found(WITH_EACH, f"{run}: {MEAN}"),
             minus=found(MINUS, f"{run}: {MEAN}"),
             over=found(OVER_NO_VIDEO, run),
-            rival=baseline_title(made.rivals.get(run, "")),
+            rival=baseline_title(made.rivals.get(run, "")) if answered.value else "",
             beats=made.beats.get(run),
             better_than=None if rank is None else (wins, len(made.ranks) - 1),
-            answered=made.rows.one(ANSWERED, run, COVERAGE),
+            answered=answered,
             notes=tuple(filter(None, (made.unranked.get(run), entrant.part))),
         )
 
@@ -194,6 +197,11 @@ class Standing:
         if self.comparison:
             made, answers = self.comparison.to_json(), [each.to_json() for each in four_answers(self.comparison)]
         return {"comparison": made, "answers": answers, "why": self.why, "apart": dict(self.apart)}
+
+
+def _shown(value: Estimate, answered: Estimate) -> Estimate:
+    """The value as it is shown: none of a judge that answered nothing, whose value is all of missing answers."""
+    return Estimate(None, unit=value.unit, why=Reason.NOTHING_ANSWERED) if answered.value == 0 else value
 
 
 def reference_of(rater: str, dataset: Dataset | None = None) -> str:

@@ -1,5 +1,6 @@
 """The report as a folder: pages that can do nothing, links that lead somewhere, and the state of every number."""
 
+import csv
 import json
 import re
 from collections.abc import Callable
@@ -137,9 +138,11 @@ def test_a_run_that_answered_nothing_says_so(lab: Lab, tmp_path: Path) -> None:
     out = lab.report(tmp_path / "out", "noisy", run)
     page = (out / "models" / "org-silent.html").read_text()
     assert "No step has both a label and an answer" in page and "withheld" not in page
-    rows = json.loads((out / "report.json").read_text())["comparisons"]["full_score"]["comparison"]["rows"]
-    values = {row["table"]: row["value"] for row in rows if (row["row"], row["metric"]) == ("org/Silent", "qwk")}
-    assert values["ranked"] is None and "org/Silent" not in (out / "figures" / "full_score.svg").read_text()
+    rows = {row["Judge"]: row for row in csv.DictReader((out / "tables" / "full_score.csv").read_text().splitlines())}
+    shown = {head: text for head, text in rows["org/Silent"].items() if text and head not in ("Judge", "Notes")}
+    assert shown == {"Kind": "model", "Answered": "0.0", "Reference": "the consensus"}
+    assert rows["example/Noisy-7B"]["kappa (quadratic)"]
+    assert "org/Silent" not in (out / "figures" / "full_score.svg").read_text()
 
 
 def test_labels_of_models_alone_are_said_to_be_so(lab: Lab, tmp_path: Path) -> None:
