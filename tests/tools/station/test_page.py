@@ -212,6 +212,9 @@ def test_a_phone_and_a_reader_of_screens(browser: Any, sit: Sit) -> None:
             assert axe(browser) == [], scheme
             keys(browser, "?")
             assert axe(browser) == [], f"help, {scheme}"
+            browser.set_window_size(700, 400)
+            keys(browser, "??")
+            assert browser.execute_script("return document.getElementById('help').scrollTop") == 0
             keys(browser, "?")
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
@@ -342,7 +345,7 @@ def test_the_page_speaks_chinese_and_remembers_it(browser: Any, sit: Sit) -> Non
     try:
         assert text(browser, "#heading") == "评分站" and "还剩 3/3 个步骤" in text(browser, "#progress")
         keys(browser, "9")
-        assert text(browser, "#trouble") == "9 不在 look 的分值范围内：0, 1, 2。" and axe(browser) == []
+        assert text(browser, "#trouble") == "9 不在 To look 的分值范围内：0, 1, 2。" and axe(browser) == []
         station.end()
         sit(*who)
         assert text(browser, "#heading") == "评分站"
