@@ -17,6 +17,7 @@ from siming_tasks.benchmark.tasks import ABLATION_TASKS, BENCHMARK_TASKS
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
+from siming_tasks.study.report.pages.judge import _media
 from siming_tasks.study.report.pages.site import POLICY
 from siming_tasks.study.report.run_analysis import analyze_run
 from siming_tasks.study.results.discovery import find_runs
@@ -143,6 +144,12 @@ def test_a_run_that_answered_nothing_says_so(lab: Lab, tmp_path: Path) -> None:
     assert shown == {"Kind": "model", "Answered": "0.0", "Reference": "the consensus"}
     assert rows["example/Noisy-7B"]["kappa (quadratic)"]
     assert "org/Silent" not in (out / "figures" / "full_score.svg").read_text()
+
+
+def test_the_input_of_a_judge_has_a_name_for_each_fact() -> None:
+    facts = {"modes": {"frames": 4}, "encodings": {"jpeg": 4}, "n_frames": {"min": 8, "max": 16}}
+    rows = dict(_media(facts))
+    assert rows == {"frames": "4 requests", "sent as jpeg": "4 requests", "frames each": "8 to 16"}
 
 
 def test_labels_of_models_alone_are_said_to_be_so(lab: Lab, tmp_path: Path) -> None:
