@@ -1,7 +1,5 @@
 """Tables that are not filled in, or only in part: each gap is told once, with its place and a way out that works."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
