@@ -108,8 +108,9 @@ def output_folder(
         _refuse_mount(out, place)
         prefix = f".{place.name[:60]}.siming-"
         for left in place.parent.glob(f"{glob.escape(prefix)}*"):  # by a call that was killed
-            if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)
+            with suppress(OSError):  # another call has just finished it
+                if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+                    shutil.rmtree(left, ignore_errors=True)
         part = Path(tempfile.mkdtemp(prefix=prefix, dir=place.parent))
         try:
             yield part

@@ -30,7 +30,8 @@ _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, Recurs
 """Errors that a fault of the board itself raises over an unforeseen archive: only that archive loses its row."""
 
 _FINDINGS = {"answer-missing": ("step", " without a usable answer"),
-             "prediction-missing": ("setting", " with missing lines")}  # fmt: skip
+             "prediction-missing": ("setting", " with missing lines"),
+             "request-failed": ("failed request", ""), "reply-unread": ("unread reply", "")}  # fmt: skip
 """By code of a finding, the noun that is counted and the words after it."""
 
 
