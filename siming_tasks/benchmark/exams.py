@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.printed_value import counted
 
 if TYPE_CHECKING:  # listing the tasks must not load rubrics
     from siming_tasks.benchmark.rubrics import Rubric
@@ -249,7 +250,7 @@ class Exams(ShortRepr):
         if any(rater.kind == PERSON for rater in raters):
             return ""
         kinds = sorted(Counter(rater.kind for rater in raters).items())
-        return " and ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in kinds)
+        return " and ".join(counted(number, kind) for kind, number in kinds)
 
     @property
     def people(self) -> str:

@@ -56,14 +56,13 @@ class SimingError(Exception):
     @classmethod
     def of(cls: type[_E], problems: Sequence[Problem], shown: int = 5) -> _E:
         """Make one error out of several findings: some of each kind are printed, all are kept."""
-        kinds = {problem.code for problem in problems}
-        each = shown if len(problems) <= shown else max(1, shown // len(kinds))
+        each = max(1, shown // max(1, len({problem.code for problem in problems})))
         seen: Counter[str] = Counter()
-        lines: list[str] = []
-        for problem in problems:
+        places: list[tuple[bool, int]] = []  # those beyond the share of their kind come last
+        for number, problem in enumerate(problems):
             seen[problem.code] += 1
-            if seen[problem.code] <= each and len(lines) < shown:
-                lines.append(str(problem))
+            places.append((seen[problem.code] > each, number))
+        lines = [str(problems[number]) for number in sorted(number for _, number in sorted(places)[:shown])]
         if len(problems) > len(lines):
             lines.append(f"... and {len(problems) - len(lines)} more.")
         return cls("\n".join(lines), problems)

@@ -184,7 +184,9 @@ def read_yaml(path: Path, model: Any = None) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         what = getattr(error, "problem", None) or str(error)
-        fix = "Put text that has `: ` in it into quotes." if "mapping values" in what else "Fix that line."
+        fix = "Fix that line."
+        if "mapping values" in what:
+            fix = "Put text that has `: ` in it into quotes, or correct the blanks at the beginning of the line."
         raise DataError(f"{where}: not valid YAML: {what}. {fix}") from None
 
 

@@ -68,7 +68,7 @@ def check_place(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None
 def check_replaced(out: Path, kind: str, is_one: Callable[[Path], bool]) -> bool:
     """Check the place as :func:`check_place` does, and that a folder there has no file but those written into it.
 
-    What is hidden does not count.
+    What is hidden at its top does not count: it is kept.
     """
     if not check_place(out, kind, is_one):
         return False
@@ -76,7 +76,9 @@ def check_replaced(out: Path, kind: str, is_one: Callable[[Path], bool]) -> bool
     with _errors_about(out, place):
         if not (place / _OWN).is_file():
             raise DataError(f"{out}: has no list of its own files ({_OWN}). Choose another folder, or delete this one.")
-        if foreign := sorted({*_files(place)} - {*(place / _OWN).read_text(encoding="utf-8").splitlines()}):
+        if foreign := sorted(
+            {*_files(place)} - {*(place / _OWN).read_text(encoding="utf-8", errors="replace").splitlines()}
+        ):
             more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
             raise DataError(
                 f"{out}: contains {one_line(foreign[0], 100)}{more}, which siming did not write there. Move it away, "
@@ -86,9 +88,9 @@ def check_replaced(out: Path, kind: str, is_one: Callable[[Path], bool]) -> bool
 
 
 def _files(place: Path) -> list[str]:
-    """Names of all files in a folder, without what is hidden."""
+    """Names of all files in a folder, without what is hidden at its top, which is kept."""
     found = (path.relative_to(place) for path in place.rglob("*") if path.is_symlink() or not path.is_dir())
-    return sorted(path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))
+    return sorted(path.as_posix() for path in found if not path.parts[0].startswith("."))
 
 
 @contextmanager
@@ -97,7 +99,7 @@ def output_folder(
 ) -> Iterator[Path]:
     """Provide a new folder that takes the place of ``out`` when the block ends well, and vanishes when it does not.
 
-    An older one of its kind stays whole until then. What is hidden in it (``.git``, ``.nojekyll``) is kept. What a
+    An older one of its kind stays whole until then. What is hidden at its top (``.git``, ``.nojekyll``) is kept. What a
     killed call left is removed a day later, by the next one.
     Arguments and errors are those of :func:`check_replaced`; a full or failing disk is a DataError, too. Nobody else
     can look into a ``private`` one, at no moment.

@@ -78,17 +78,20 @@ def refuse_host(dataset: Dataset, host: str, *, by: str = "") -> None:
     """
     if may_receive(dataset, host):
         return
-    named, which = host, ""
-    if host == UNSTATED:
-        named, which = "HOST", ", where HOST is the host of your service, such as api.openai.com"
-    domain = "." in host and not host.rpartition(".")[2].isdigit()  # of a service; others may be the user's own
-    ours = f"; for your own machine `{{here: [{named}]}}`" if not domain else ""
+    named, which = ("HOST", ", where HOST is the host of your service, such as api.openai.com") if host == UNSTATED \
+        else (host, "")  # fmt: skip
+    ways = [f"`consent: {{services: [{named}]}}` (`siming data build --consent {named}`)"]
+    last = host.rpartition(".")[2]
+    if host != UNSTATED and (":" in host or last.isdigit() or last in (host, "local", "lan", "internal", "intranet")):
+        ways.append(f"for your own machine `consent: {{here: [{named}]}}`")
+    if last == host != UNSTATED and ":" not in host:  # a name without a dot is no service's
+        ways = ways[1:]
     redirected = f" ({by} redirected the request there)" if by not in ("", host) else ""
     raise DataError(
         f"{dataset.name}: frames, sound or files of recordings of people would go to {host}{redirected}, which is not "
         "on this machine, and the data set does not state that the people recorded and those responsible for the data "
         f"agreed to that. {consent_in_words(dataset)} If consent and ethics approval cover this recipient, state it in "
-        f"dataset.yaml: `consent: {{services: [{named}]}}` (`siming data build --consent {named}`){ours}{which}. "
+        f"dataset.yaml: {'; '.join(ways)}{which}. "
         "Otherwise keep the recordings on this machine."
     )
 

@@ -47,7 +47,9 @@ def folder_error(root: Path, problems: Iterable[Problem]) -> DataError:
     """One error out of findings about a data set; its files get their whole paths, where the text has none."""
     inside = ("dataset.yaml", "rubric.yaml", "videos.jsonl")
     return DataError.of([
-        replace(each, file=str(root / each.file)) if each.file in inside and str(root) not in each.what else each
+        replace(each, file=str(root / each.file))
+        if each.file in inside and str(root / each.file) not in each.what
+        else each
         for each in problems
     ])  # fmt: skip
 

@@ -42,7 +42,8 @@ def sound_facts_of(
         lines.append(f"There is a transcript of {of}; it can name people, too.")
     if not steps:
         return SoundFacts(steps, heard, tuple(lines))
-    lines.append(f"{len(steps)} of the {len(rubric.steps)} steps need sound ({', '.join(steps)}).")
+    need = "needs" if len(steps) == 1 else "need"
+    lines.append(f"{len(steps)} of the {len(rubric.steps)} steps {need} sound ({', '.join(steps)}).")
     if kept:
         lines.append("Models that do not hear cannot judge them, and the benchmark's own tasks give pictures alone.")
     elif kept is None:

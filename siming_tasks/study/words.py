@@ -17,6 +17,7 @@ WORDS: Mapping[str, str] = {
     "synthetic": "Exams or labels are simulated: no number here says anything about real exams.",
     "machines": "No person gave points here: the reference is the labels of {machines}.",
     "withheld": "The labels are withheld: nothing can be compared here.",
+    "nothing answered": "No step has both a label and an answer: nothing can be compared here.",
     "facts": "{runs} on {exams} of the data set {name}, {steps} each.",
     "reference": "The reference is {rater}.",
     "intervals": "Brackets are 95 % intervals over {clusters}.",
@@ -44,7 +45,7 @@ WORDS: Mapping[str, str] = {
     "physicians not tested": "Whether {judge} agrees with the physicians as well as they do with each other is not "
     "tested here. {why}",
     "cannot tell": "The test cannot tell here: {judges}, without any video, passes it too (margin {margin}).",
-    "single": "With single physicians as the reference its {metric} is {single}.",
+    "single": "With single physicians as the reference {judge} has a {metric} of {single}.",
     "copy": "Its answers are the points of {physician}, who is left out.",
     "copies": "{pair} gave the same points to every step that both scored, in {videos}: one may be a copy of "
     "the other.",
@@ -203,5 +204,5 @@ def notes(found: Estimate) -> tuple[str, ...]:
 
 def flag_notes(found: Estimate) -> tuple[str, ...]:
     """The sentences on the flags of an estimate; those on its interval only where it has one."""
-    of_interval = (Flag.THESE_SITES, Flag.THESE_STUDENTS, Flag.THESE_PERFORMANCES)
+    of_interval = (Flag.FEW_VIDEOS, Flag.FEW_CLUSTERS, Flag.THESE_SITES, Flag.THESE_STUDENTS, Flag.THESE_PERFORMANCES)
     return tuple(FLAGS[flag] for flag in found.flags if found.low is not None or flag not in of_interval)

@@ -282,12 +282,18 @@ def test_a_refusal_names_only_the_ways_out_that_this_recipient_has(real: Path) -
     for recipient, services, here in (
         ("https://huggingface.co", "services: [huggingface.co]", False),
         ("http://192.0.2.7", "services: [192.0.2.7]", True),
-        (UNSTATED, "where HOST is the host of your service, such as api.openai.com.", True),
+        ("http://gpu.hospital.local", "services: [gpu.hospital.local]", True),
+        ("http://node7:8000", "dataset.yaml: for your own machine `consent: {here: [node7]}`.", True),
+        (UNSTATED, "where HOST is the host of your service, such as api.openai.com.", False),
     ):
         with pytest.raises(DataError) as caught:
             refuse_without_consent(open_dataset(real), recipient)
         said = str(caught.value)
-        assert services in said and ("for your own machine `{here: [" in said) == here and "use a model" not in said
+        assert (
+            services in said
+            and ("for your own machine `consent: {here: [" in said) == here
+            and "use a model" not in said
+        )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from siming_tasks.benchmark.parsing.json_values import Group, Value, read_json
-from siming_tasks.benchmark.parsing.side_remarks import ASIDE, is_of_answers
+from siming_tasks.benchmark.parsing.side_remarks import ASIDE
 from siming_tasks.benchmark.parsing.steps import MAX_KEY, Reading, StepNames, key_name, read_value, words
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.types import Answer
@@ -49,8 +49,7 @@ def read_answers(
                 said[asked][step.id] = reading if known == "absent" else "conflict"
         intro = text[before : group.start].replace("```json", "").strip("` \n").rpartition("\n")[2][-MAX_KEY:]
         before, is_bare = group.end, any_asked and not said[True]
-        announced = said[True] or not intro or (_LATER.search(intro) if is_bare else is_of_answers(intro, names))
-        if ASIDE.search(intro) or not announced:
+        if ASIDE.search(intro) or (is_bare and intro and not _LATER.search(intro)):
             continue
         if said[True] and not any_asked:
             any_asked, readings = True, {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from siming_tasks.benchmark.parsing.steps import MARKS, MAX_KEY, MEASURE, StepNames, fold, words
+from siming_tasks.benchmark.parsing.steps import MARKS, MEASURE, StepNames, fold
 
 MAX_SAID = 300  # characters of a line that may refuse, and behind "Correction:" on a line of its own
 
@@ -82,27 +82,6 @@ ASIDE = re.compile(
     re.IGNORECASE,
 )
 """A line before values, and no finished sentence, that calls them an example, a form or another quantity."""
-
-_OF_ANSWERS = re.compile(
-    r"(?:score|point|rating|verdict|judge?ment|answer|assessment|evaluation|observation|finding|result|report|breakdown"
-    r"|overview|output|response|object|table|list|step|skill|section|criterion)s?|criteria|analysis|summary|scoring"
-    r"|judging|review(?:ing)?|format|json|id|rubric|exam|examination|procedure|trainee|student|candidate|performance"
-    r"|video|clip|footage|final|overall|individual|detailed|complete|careful|awarded|assigned|given|requested|updated"
-    r"|corrected|revised|observed|saw|based|according|using|watching|would|assign|give|let|go|is|are|have|ve|i|me|my"
-    r"|you|their|the|an?|s|this|each|every|all|one|what|here|below|follow(?:s|ing)?|of|for|by|per|in|on|at|to|as|from"
-    r"|with|after|through|and|ok|okay|sure"
-    r"|(?:根据|根據|基于|视频|影片|内容|标准|以下|如下|步骤|考官|学员|最终|综合|评分|得分|分数|评价|评估|判断|判斷|判定|结论|结果"
-    r"|答案|[各每逐个步的是为对我])+"
-)
-"""A word of a title of answers."""
-
-
-def is_of_answers(line: str, names: StepNames) -> bool:
-    """Test whether a line is a sentence, or a title of answers or a skill: no word of it can name another quantity."""
-    if len(line) > MAX_KEY or line[-1:] in ".!;。":
-        return line[-1:] in ".!;。"
-    skills = {word for step in names.steps for word in words(step.id)[:-1]}
-    return all(word in skills or _OF_ANSWERS.fullmatch(word) for word in words(line))
 
 
 def begins_a_line(text: str, *lists: re.Pattern[str]) -> bool:

@@ -190,11 +190,12 @@ def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = Fals
     A title may precede it; a mark and a reason may follow that neither takes it back nor has further numbers but
     times and quantities.
     """
-    written = _TITLE[answer].sub("", fold(text[:MAX_VALUE]).strip(_MARKS)).strip(_MARKS)
+    written = fold(text[:MAX_VALUE]).strip(_MARKS)
     if written in _NO_VALUE:
         return "absent"
     if abstain and _ABSTAINS.fullmatch(written):
         return ABSTAINED
+    written = _TITLE[answer].sub("", written).strip(_MARKS)
     match = _VALUE[answer].fullmatch(written)
     if match is None:
         return "unreadable"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from siming_tasks.benchmark.parsing.json_values import GAP
-from siming_tasks.benchmark.parsing.side_remarks import ASIDE, is_of_answers
+from siming_tasks.benchmark.parsing.side_remarks import ASIDE
 from siming_tasks.benchmark.parsing.steps import SAID, TITLES, Reading, StepNames, fold, read_value
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.types import Answer
@@ -84,7 +84,7 @@ def _without_tables(lines: Iterable[str], names: StepNames, answer: Answer) -> I
         if owner is None:
             column = heads[0] if len(heads) == 1 else column
         elif column is not None and column < len(cells):
-            yield f"{fold(owner.id)}: {'score' if answer == 'score' else 'verdict'} {cells[column]}"
+            yield f"{fold(owner.id)}: {cells[column]}"
         if len(names.steps) == 1 and len(cells) == 2 and (answer == "error" or "/" in cells[1]):  # "Points | 2/5"
             yield ": ".join(cells)
 
@@ -93,8 +93,7 @@ def _statements(lines: Iterable[str], names: StepNames, answer: Answer) -> Itera
     """Every line that is about a step, with what may be its value; most is none."""
     title, is_clip = _TITLE[answer], len(names.steps) == 1
     step = names.steps[0] if is_clip else None  # the one that the block is about
-    aside, of_answers = False, True  # the last title is of an example or the like; of answers, or there is none
-    begun = is_clip  # a step was named
+    aside, listed = False, True  # the last title is of something else; it is of answers, or there is none
     for line in lines:
         heading = _HEADING.match(line) or (_NUMBERED.match(line) and line[-1] not in ".!;。")
         line = line[_BULLET.match(line).end() :]  # type: ignore[union-attr]
@@ -102,34 +101,24 @@ def _statements(lines: Iterable[str], names: StepNames, answer: Answer) -> Itera
         if GAP in line or names.is_other(line) or (of_many and not is_clip):
             step = None  # what follows is about several steps, or about none that was asked
         if (owner := names.find_in(line.rstrip(" :"))) is not None:
-            step, begun = owner, True
+            step = owner
             continue
-        is_title = not names.named_in(line) and line[-1:] not in ".!;。"
-        if is_title:
-            aside = ASIDE.search(line) is not None
+        if not names.named_in(line) and line[-1:] not in ".!;。":
+            aside, listed = ASIDE.search(line) is not None, title.search(line) is not None
         if aside:
             continue
         begins = False  # with a step and no value of it
         for mark in _SEPARATOR[answer].finditer(line):
             key, written = line[: mark.start()].rstrip(), line[mark.end() :]
+            if mark["weak"] and not listed:
+                continue
             if (owner := names.find_in(key)) is not None:
-                is_title, begun = False, True
-                if not of_answers and (mark["weak"] or _is_bare(written, answer)):
-                    continue
                 step, begins = owner, read_value(written, owner, answer) == "unreadable"
                 yield owner, written
             elif step is not None and not mark["weak"] and title.fullmatch(key.strip("\"'* ")):
                 yield step, written
-        if is_title and (heading or not begun or line[-1:] == ":"):
-            of_answers = is_of_answers(line, names)
         end = _AT_END[answer].search(line) if step is not None and not _SUPPOSED.search(line) else None
         whole = [said[0] for said in _VALUE[answer].finditer(line) if not said[0].isdecimal()]
         alone = end and whole == [end["said"]] and not _UNSURE.search(line)
         if step is not None and end and (end["title"] or (begins and alone)):
             yield step, end["said"]
-
-
-def _is_bare(written: str, answer: Answer) -> bool:
-    """Test whether a value is a number without its maximum and its title: the title above says of what."""
-    said = _VALUE[answer].search(written)
-    return answer == "score" and not (said and said["top"]) and not _TITLE[answer].match(written.lstrip())

@@ -236,7 +236,9 @@ def _points(dataset: Dataset) -> Iterator[Problem]:
                 yield _problem(dataset, None, "score-off-increment", what, fix, rater, "error")
     found = Counter(name for video in dataset.videos for step in video.steps for name in step.findings)
     for rater in sorted(found.keys() - set(dataset.raters)) if dataset.raters else ():
-        what = f"findings of {rater[:64]!r} in {counted(found[rater], 'step')}, who gave no points; never used."
+        what = (
+            f"{rater[:64]!r} gave no points, and has findings in {counted(found[rater], 'step')}, which are never used."
+        )
         fix = f"Correct the name (there are {', '.join(dataset.raters)}), or add the points."
         yield _problem(dataset, None, "finding-rater", what, fix, "findings")
 

@@ -163,9 +163,9 @@ class Comparison(Shown):
         """The difference that would be detected; empty where it is unknown."""
         return say("detectable", value=fixed(self.detectable), exams=self.exams) if self.detectable else ""
 
-    def value(self, run: str) -> Estimate:
-        """The headline value by which a run is ranked."""
-        return self.rows.one(RANKED, run, self.headline)
+    def value(self, run: str, metric: str = "") -> Estimate:
+        """The value by which a run is ranked, in the headline metric or another; none of a run without any answer."""
+        return shown_value(self.rows.one(RANKED, run, metric or self.headline), self.rows.one(ANSWERED, run, COVERAGE))
 
     def __str__(self) -> str:
         return f"{self.setting}: {self.sentence()}"
@@ -174,7 +174,7 @@ class Comparison(Shown):
     def card(self) -> Card:
         """The answer, and every value by which runs are ranked."""
         metrics = select(self.answer, compared=True)  # type: ignore[arg-type]
-        rows = [(run, *(str(self.rows.one(RANKED, run, key)) for key in metrics)) for run in self.order]
+        rows = [(run, *(str(self.value(run, key)) for key in metrics)) for run in self.order]
         head = ("run", *(CATALOGUE[key].label for key in metrics))
         return Card(f"Comparison in {self.setting}", self.sentence(), head, rows,
                     "Missing answers count as full points or “correct”; 95 % intervals in brackets.")  # fmt: skip
@@ -186,11 +186,14 @@ class Comparison(Shown):
 
     def sentence(self) -> str:
         """The answer in a sentence, and one for each run with copies; plain text with names of runs: escape it."""
-        copies: dict[str, list[str]] = {}
+        copies: list[list[str]] = []
         for pair in self.pairs if not self.is_one_run else ():
-            if pair.state == "as good" and not any(pair.a in others for others in copies.values()):
-                copies.setdefault(pair.a, []).append(pair.b)
-        named = (f"{', '.join([run, *others[:-1]])} and {others[-1]}" for run, others in copies.items())
+            if pair.state == "as good":
+                group = next((each for each in copies if {pair.a, pair.b} & {*each}), None)
+                if group is None:
+                    copies.append(group := [])
+                group += [run for run in (pair.a, pair.b) if run not in group]
+        named = (f"{', '.join(group[:-1])} and {group[-1]}" for group in copies)
         return " ".join([self._ranking(), *(say("same answers", named=each, over=self.exams) for each in named)])
 
     def _ranking(self) -> str:
@@ -237,6 +240,11 @@ class Comparison(Shown):
         }  # fmt: skip
 
 
+def shown_value(value: Estimate, answered: Estimate) -> Estimate:
+    """A value as it is shown: none of a run that answered nothing, whose value is all of missing answers."""
+    return Estimate(None, unit=value.unit, why=Reason.NOTHING_ANSWERED) if answered.value == 0 else value
+
+
 def pair_sentence(pair: Pair, first: str, second: str, *, metric: str, over: str) -> str:
     """The sentence on a test of two judges, the leader first."""
     found = pair.estimate
@@ -281,7 +289,7 @@ def compare_judges(
             and intervals, and neither rank nor test, here and so everywhere.
 
     Raises:
-        DataError: an unknown ``against``.
+        DataError: an unknown ``against``, or one that is not ranked.
     """
     if against is not None and against not in judges:
         raise DataError(f"There is no run {against!r} to compare with. The runs are {', '.join(judges)}.")
@@ -291,6 +299,12 @@ def compare_judges(
     held = {(name, metric): jackknife(statistic(metric, mapping), matrix)
             for name, matrix in imputed.items() for metric in metrics}  # fmt: skip
     unranked = _unranked(judges, held, mapping, roles or {})
+    if against in unranked:
+        why = clause(unranked[against])
+        raise DataError(
+            f"Run {against!r} has no rank ({why}), so nothing can be tested against it. Name a ranked run, "
+            "or compare all pairs."
+        )
     rows = list(_values(judges, held, mapping))
     pairs = []
     for a, b in combinations(judges, 2) if against is None else ((name, against) for name in judges if name != against):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.no_video import SHUFFLED, WITHIN
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.thresholds import NOISE
 from siming_tasks.common.printed_value import fixed
 from siming_tasks.study.analysis.comparison import NO_VIDEO, OVER_NO_VIDEO, Comparison, clause
@@ -62,7 +63,8 @@ def four_answers(made: Comparison) -> list[Answers]:
 
 def answers_of(made: Comparison, run: str) -> Answers:
     """The four answers about one judge."""
-    rank, beside, value = made.ranks.get(run), made.physicians.get(run), made.value(run)
+    rank, value = made.ranks.get(run), made.value(run)
+    beside = made.physicians.get(run) if value.why != Reason.NOTHING_ANSWERED else None
     leads: Any = "not ranked" if rank is None else "alone"
     if rank is not None and made.is_one_run:
         leads = "same answers"
@@ -82,7 +84,7 @@ def answers_of(made: Comparison, run: str) -> Answers:
     lead = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
     cite = tuple(what for what, may in allowed.items() if may and fit)
     return Answers(run, leads, sees, lead, baseline_title(made.rivals.get(run, "")), claimed,
-                   beside.claim.estimate if beside else None, _single(made, run), cite)  # fmt: skip
+                   beside.claim.estimate if beside else None, _single(made, run) if beside else None, cite)  # fmt: skip
 
 
 def _single(made: Comparison, run: str) -> tuple[float, float] | None:

@@ -19,7 +19,7 @@ from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.printed_value import counted
 from siming_tasks.common.sanitize import cell, literal, one_line
-from siming_tasks.study.analysis.comparison import NO_VIDEO
+from siming_tasks.study.analysis.comparison import NO_VIDEO, shown_value
 from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN
 from siming_tasks.study.report.answer_lines import answer_lines, answer_list
 from siming_tasks.study.report.figure import forest_plot
@@ -112,7 +112,8 @@ def metrics_table(standing: Standing, *, alone: bool = False) -> Table:
     lines = []
     for row in standing.rows:
         places = {"human": (EACH_OTHER, MEAN), "no_video": (NO_VIDEO, row.source)}
-        found = {each.metric: each for each in known.of(*places.get(row.role, (RANKED, row.name)))}
+        found = {each.metric: shown_value(each, row.answered) if row.answered else each
+                 for each in known.of(*places.get(row.role, (RANKED, row.name)))}  # fmt: skip
         notes = _notes(standing, row, alone) if alone else []
         lines.append([Name(row.name), *(number(found.get(key)) for key in keys), *notes])
     left = (0, len(keys) + 1, len(keys) + 2)

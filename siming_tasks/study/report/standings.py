@@ -15,7 +15,6 @@ from siming_tasks.benchmark.metrics.alignment import align
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, select
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
-from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.types import CONSENSUS
@@ -28,6 +27,7 @@ from siming_tasks.study.analysis.comparison import (
     Comparison,
     compare_judges,
     correct,
+    shown_value,
 )
 from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH_EACH
 from siming_tasks.study.analysis.verdicts import baseline_title, four_answers
@@ -161,7 +161,7 @@ class Standing:
             own = entrant.rows
             value, answered = own.one(RANKED, ALL, self.headline), own.one(ANSWERED, ALL, COVERAGE)
             notes = tuple(filter(None, (why, entrant.part)))
-            shown = _shown(value, answered)
+            shown = shown_value(value, answered)
             out.append(JudgeRow(name, entrant.role, entrant.slug, value=shown, answered=answered, notes=notes))
         return out
 
@@ -180,7 +180,7 @@ class Standing:
             entrant.role,
             entrant.slug,
             rank="" if rank is None else str(rank.rank) if rank.low == rank.high else f"{rank.low} to {rank.high}",
-            value=_shown(made.value(run), answered),
+            value=made.value(run),
             physicians=found(WITH_EACH, f"{run}: {MEAN}"),
             minus=found(MINUS, f"{run}: {MEAN}"),
             over=found(OVER_NO_VIDEO, run),
@@ -197,11 +197,6 @@ class Standing:
         if self.comparison:
             made, answers = self.comparison.to_json(), [each.to_json() for each in four_answers(self.comparison)]
         return {"comparison": made, "answers": answers, "why": self.why, "apart": dict(self.apart)}
-
-
-def _shown(value: Estimate, answered: Estimate) -> Estimate:
-    """The value as it is shown: none of a judge that answered nothing, whose value is all of missing answers."""
-    return Estimate(None, unit=value.unit, why=Reason.NOTHING_ANSWERED) if answered.value == 0 else value
 
 
 def reference_of(rater: str, dataset: Dataset | None = None) -> str:
@@ -236,7 +231,9 @@ def stand(
     judges = {entry.name: entry.panel for entry in align(comparison_entries(together, allow), allow)}
     first = next(iter(judges.values()))
     if not any((matrix.counted & matrix.answered).any() for matrix in judges.values()):
-        return Standing(setting, None, apart, held, say("withheld"), **about)
+        return Standing(
+            setting, None, apart, held, say("withheld" if dataset.withheld else "nothing answered"), **about
+        )
     made = compare_judges(judges, setting=setting, points=rater_points(dataset, first), mapping=options.mapping,
                           roles={name: held[name].role for name in judges})  # fmt: skip
     facts = {"reference": options.rater, "mapping": options.mapping, "synthetic": dataset.synthetic}

@@ -111,7 +111,7 @@ def missing_requests(
         OptionsError: the shard has nothing to ask in one of the settings.
     """
     if shard:
-        check_shards(dataset.videos, [TASKS[name] for name in settings], int(shard.partition("/")[2]))
+        check_shards(dataset.videos, [TASKS[name] for name in settings], shard_of(shard)[1])
     asked = take_part(dataset.whole or dataset, run.source.part if run else dataset.part)  # as it was numbered
     found = {}
     for name in settings:

@@ -122,7 +122,7 @@ def load_predictions(
         path: the file or folder; several are read as one.
         dataset: what was asked about.
         seen: called with each record and its raw reply, which is too large to be kept, as it is read. A second record
-            of one request takes the place of the first, which had failed.
+            of one request takes the place of the first if it has more of an answer, or as much after more attempts.
         allow: ``dataset`` accepts predictions that were made on another version of the data set.
 
     Returns:
@@ -185,9 +185,10 @@ def _with_usage_of(other: Record, kept: Record) -> Record:
     used, more = dict(kept.conditions.usage or {}), other.conditions.usage or {}
     if other.status not in ASKED_AGAIN or not more:
         return kept
-    if kept.status in ASKED_AGAIN:
+    apart = False in (used.get("stored"), more.get("stored")) and used != more  # equal ones are of a copied file
+    if kept.status in ASKED_AGAIN and not apart:
         used = dict(more) if _attempts(other) > _attempts(kept) else used
-    elif used and (used.get("stored") is False or _attempts(kept) <= _attempts(other)):
+    elif used and (apart or _attempts(kept) <= _attempts(other)):
         for name in ("prompt_tokens", "completion_tokens", "cost", "attempts", "failed_attempts"):
             known = [usage[name] for usage in (used, more) if usage.get(name) is not None]
             used[name] = sum(known) if known else None

@@ -269,7 +269,9 @@ class RecordParser:
         count, steps = len(parsed.missing), counted(len(parsed.missing), "step")
         if parsed.status == REQUEST_FAILED:
             what = f"{request} failed; {steps} without an answer."
-            self._note("request-failed", what, "Ask it again (`siming score --show missing`).", severity="warning")
+            self._note(
+                "request-failed", what, "Ask it again; `siming score RUN --show missing` says how.", severity="warning"
+            )
         elif is_reply and count:
             shown = ", ".join(f"{name} {reason}" for name, reason in [*parsed.missing.items()][:3])
             what = f"the reply to {request} leaves {steps} without a usable answer ({shown}"

@@ -38,6 +38,7 @@ Result = tuple[Path, Mapping[str, Any]]
 
 
 PARTS_DIFFER = "They are not parts of one run: give different runs separately."
+"""Last sentence of the error on parts that differ."""
 
 
 def check_alike(results: Sequence[Result], why: str = PARTS_DIFFER, but: Collection[str] = ()) -> None:

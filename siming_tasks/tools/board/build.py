@@ -98,8 +98,10 @@ def build_board(
 
 def _shown(out: Path) -> int:
     """Number of submissions on the board in a folder; 0 without one."""
-    board = out / "board.json"
-    return len(json.loads(board.read_bytes())["submissions"]) if board.is_file() else 0
+    try:
+        return len(json.loads((out / "board.json").read_bytes())["submissions"])
+    except (OSError, ValueError, KeyError, TypeError):  # no board, or a damaged one
+        return 0
 
 
 def _admitted(

@@ -152,6 +152,8 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     rubric = load_rubric(inputs.rubric)
     videos, labels, names = _read(inputs, rubric, options)
     rows, problems, reference = labels
+    if any(problem.code == "cells-unseen" for problem in problems):  # a cell that cannot be read is not an empty one
+        problems = [problem for problem in problems if problem.code != "applicable-differs"]
     options = replace(options, consensus="agree") if reference else options
     sources, source_problems = find_sources(videos, rows, options.allow_loss)
     missing = [problem for problem in source_problems if problem.code == "video-missing"]

@@ -115,7 +115,7 @@ def _covered(data: bytes) -> Iterator[int]:
 
 
 def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
-    """The rows of a sheet, and one finding for each way in which cells of a column are seen otherwise."""
+    """The rows of a sheet, and one finding for each way in which rows, or cells of a column, are seen otherwise."""
     if sheet.max_row > MAX_ROWS or sheet.max_column > MAX_COLUMNS:
         limits = f"at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns are read"
         raise DataError(f"{file}:{sheet.max_row}: {limits}. Delete everything outside the table.")

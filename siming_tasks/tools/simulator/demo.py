@@ -16,6 +16,7 @@ from tqdm import tqdm
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, read_yaml, sha256_file, sha256_json
 from siming_tasks.common.output_folder import make_once
+from siming_tasks.common.printed_value import counted
 from siming_tasks.common.processes import worker_pool
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.makers import Maker
@@ -94,7 +95,7 @@ def make_demo(
     """
     out = Path(out)
     if videos < 1 or (pairs and videos % 2):
-        raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
+        raise DataError(f"{counted(videos, 'video')}: at least 1 is needed, and an even number for pairs.")
     recipe = {"generator_version": GENERATOR_VERSION, "videos": videos, "seed": seed, "short": short, "pairs": pairs,
               "sound": sound}  # fmt: skip
 

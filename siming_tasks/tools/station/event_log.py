@@ -137,7 +137,7 @@ def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> Sent
     number = is_number(value) and 0 <= value <= MAX_SECONDS  # no NaN
     if kind == "points" and (not number or value > rule.max_score or value % rule.score_increment):
         scale = ", ".join(f"{each:g}" for each in allowed_points(rule))
-        return Sentence("off_scale", {"value": f"{value!r:.40}", "step": rule.name, "scale": scale})
+        return Sentence("off_scale", {"value": f"{value!r:.40}", "step": f"{rule.name} ({rule.id})", "scale": scale})
     return None if number else Sentence("bad_value", {"kind": kind})
 
 

@@ -80,13 +80,6 @@ def test_no_opening_and_no_closing_costs_an_answer() -> None:
         assert parse_reply(reply, steps, answer) == Parsed("ok", truth), reply
 
 
-def test_no_opening_is_a_title_of_another_quantity() -> None:
-    truth = {step.id: 1.0 for step in STEPS[:3]}
-    for bare in (json.dumps(truth), "\n".join(f"{name}: 1" for name in truth)):
-        read = {opening: parse_reply(f"{opening}\n\n{bare}", STEPS[:3], "score").answers for opening in OPENINGS}
-        assert [opening for opening, answers in read.items() if answers != truth] == []
-
-
 @pytest.mark.parametrize("answer", ["score", "error"])
 @pytest.mark.parametrize(
     "form",

@@ -10,7 +10,7 @@ from replyset import replies, verdict_on
 
 from siming_tasks.benchmark.parsing import MISSING, STATUSES, parse_reply
 
-SETS = {"natural": (600, 557, 0), "trap": (482, 336, 61)}
+SETS = {"natural": (600, 558, 0), "trap": (476, 327, 65)}
 """Kind: number of replies, at least so many of which are read right, at most so many wrongly."""
 
 

@@ -134,7 +134,7 @@ def of_judge(page: Path) -> Facts:
     """Facts of the page of one judge."""
     (name,) = re.findall("<h1>.*<bdi>(.*?)</bdi>", text := page.read_text())
     sections = re.findall(r'<section id="(full_\w+)"(.*?)</section>', text, flags=re.DOTALL)
-    found = {setting: re.search(r"With single \w+ as the reference its [\w ()]+ is ([-\d. to]+)\.<", text)
+    found = {setting: re.search(r"With single \w+ as the reference .*? has a [\w ()]+ of ([-\d. to]+)\.<", text)
              for setting, text in sections}  # fmt: skip
     return {(setting, "single, printed", name): said[1] for setting, said in found.items() if said}
 

@@ -41,9 +41,9 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write every ``shares``-th video's page, beginning with the ``share``-th; the first share writes the index too."""
     site, dataset = contents.site, contents.dataset
     ids = [video.video_id for video in dataset.videos]
-    answers = answers_by_rank(contents)
+    answers, rater = answers_by_rank(contents), contents.report["options"]["rater"]
     if share == 0:
-        list_videos(site, dataset, answers, contents.link)
+        list_videos(site, dataset, answers, contents.link, rater)
         write_rubric_script(site.out, dataset.rubric)
     mapping: LabelMapping = contents.report["options"]["mapping"]
     slugs = {run.source.slug for runs in answers.values() for run in runs}
@@ -53,7 +53,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         # no page may load a file of replies that is not there
         silent = {slug for slug in slugs if not (site.out / "data" / slug / f"{video.video_id}.js").is_file()}
         source = contents.link(video)
-        steps = step_rows(video, dataset, mapping, reasons_for_lost_points(dataset, video))
+        steps = step_rows(video, dataset, mapping, reasons_for_lost_points(dataset, video), rater)
         prompts.write(video)
         site.page(
             f"videos/{ids[index]}.html",
@@ -69,7 +69,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             raters=dataset.physicians,
             critical=any(dataset.rubric.by_id[label.step_id].critical for label in video.applicable),
             parts=[
-                _sheet(name, video, dataset, runs, mapping, steps, first=not place)
+                _sheet(name, video, dataset, runs, mapping, steps, rater, first=not place)
                 for place, (name, runs) in enumerate(answers.items())
             ],
             silent=silent,
@@ -103,15 +103,15 @@ def _label(points: float | None, top: float, mapping: LabelMapping) -> str:
     return "" if points is None else f"k{int(ordinal_labels(points, top, mapping))}"
 
 
-def _people_totals(video: Video, dataset: Dataset, answer: Answer) -> dict[str, Any]:
-    """Points of the consensus and of each rater, or for verdicts steps called wrong; None if points are missing."""
+def _people_totals(video: Video, dataset: Dataset, answer: Answer, reference: str) -> dict[str, Any]:
+    """Points of the ``reference`` and of each rater, or for verdicts steps called wrong; None if points are missing."""
 
     def total(rater: str) -> float | None:
         given = [(label.scores.get(rater), dataset.rubric.by_id[label.step_id].max_score) for label in video.applicable]
         points = [value if answer == "score" else float(value < top) for value, top in given if value is not None]
         return sum(points) if points and len(points) == len(given) else None
 
-    return {"reference": total(CONSENSUS), "raters": [total(rater) for rater in dataset.physicians]}
+    return {"reference": total(reference), "raters": [total(rater) for rater in dataset.physicians]}
 
 
 class StepRow(NamedTuple):
@@ -126,9 +126,9 @@ class StepRow(NamedTuple):
 
 
 def step_rows(
-    video: Video, dataset: Dataset, mapping: LabelMapping, lost: Mapping[str, Sequence[str]]
+    video: Video, dataset: Dataset, mapping: LabelMapping, lost: Mapping[str, Sequence[str]], reference: str
 ) -> list[StepRow]:
-    """The steps of an exam as HTML; ``lost``: by step, why points were lost."""
+    """The steps of an exam as HTML; ``lost``: by step, why points were lost; ``reference``: whose points it is."""
     rows = []
     for label in video.applicable:
         step = dataset.rubric.by_id[label.step_id]
@@ -139,10 +139,10 @@ def step_rows(
         why = json.dumps(list(map(visible, lost[step.id]))) if lost.get(step.id) else ""
         critical = ' class="critical"' if step.critical else ""
         head = f'<th scope="row"{critical}>{ids} <span class="sub">{escape(visible(step.name))}</span></th>'
-        given = [label.scores.get(rater) for rater in dataset.physicians]
-        cells = {answer: head + _people_cells(label.consensus, given, top, answer, mapping) for answer in _ANSWERS}
+        given, truth = [label.scores.get(rater) for rater in dataset.physicians], label.scores.get(reference)
+        cells = {answer: head + _people_cells(truth, given, top, answer, mapping) for answer in _ANSWERS}
         lost_here = f' data-lost="{escape(why)}"' if why else ""
-        rows.append(StepRow(step.id, top, label.consensus, attributes, lost_here, cells))
+        rows.append(StepRow(step.id, top, truth, attributes, lost_here, cells))
     return rows
 
 
@@ -169,7 +169,7 @@ def _people_cells(
 
 def _sheet(
     name: str, video: Video, dataset: Dataset, answers: Sequence[RunAnswers], mapping: LabelMapping,
-    steps: Sequence[StepRow], *, first: bool,
+    steps: Sequence[StepRow], reference: str, *, first: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """One setting on a video's page: a row for each step with everybody's answers, and the totals.
 
@@ -189,12 +189,18 @@ def _sheet(
         "rows": Markup("".join(line for _, line in sorted(rows, key=lambda row: -row[0]))),
         "total": "Points" if answer == "score" else "Steps called wrong",
         "max": sum(step.top for step in steps) if answer == "score" else None,
-        **_people_totals(video, dataset, answer),
+        **_people_totals(video, dataset, answer, reference),
         "totals": [run.total(video.video_id) for run in answers],
     }
 
 
-def list_videos(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[RunAnswers]], link: VideoLinker) -> None:
+def list_videos(
+    site: Site,
+    dataset: Dataset,
+    answers: Mapping[str, Sequence[RunAnswers]],
+    link: VideoLinker,
+    reference: str = CONSENSUS,
+) -> None:
     """Write the list of all videos with all totals in the first setting, those judged worst first.
 
     The browser pages and searches it.
@@ -216,7 +222,7 @@ def list_videos(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[Run
             "time": sum(spans[len(spans) // 2] if spans else (0.0, video.duration)) / 2,
             "wrong": float(np.mean(known)) if (known := [share for share in shares if share == share]) else None,
         }
-        rows.append(facts | _people_totals(video, dataset, TASKS[name].answer))
+        rows.append(facts | _people_totals(video, dataset, TASKS[name].answer, reference))
     rows.sort(key=lambda row: -(row["wrong"] or 0.0))
     site.page(
         "videos/index.html",

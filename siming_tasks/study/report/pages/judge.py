@@ -30,7 +30,7 @@ from siming_tasks.study.report.table import Section, Table, to_markdown
 from siming_tasks.study.results.discovery import RequestSlice
 from siming_tasks.study.results.lmms_eval_commands import command_of
 from siming_tasks.study.results.unread_replies import EXAMPLES, UnreadReply
-from siming_tasks.study.words import say
+from siming_tasks.study.words import named_people, say
 
 MOST_LINKS = 12
 """Exams that a step's line leads to at most, of each kind."""
@@ -89,7 +89,7 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
         "row": row,
         "apart": row in standing.apart_rows,
         "metric": standing.metric,
-        "physicians": _beside_physicians(made, run.source.name) if made else "",
+        "physicians": named_people(_beside_physicians(made, run.source.name), standing.people) if made else "",
         "steps": _steps(run.tables[name], dataset, reference, {line["id"]: f"#{name}-{line['id']}" for line in lines}),
         "by_step": lines,
         "tables": [*_tables(own, _METRICS, dataset, reference),
@@ -109,12 +109,12 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
 
 
 def _beside_physicians(made: Comparison, run: str) -> str:
-    """Sentences on a run compared with the physicians; empty where it is not."""
-    if run not in made.physicians:
+    """Sentences on a run compared with the physicians; empty where it is not, or answered nothing."""
+    if run not in made.physicians or made.value(run).value is None:
         return ""
     said, single = physician_sentence(made.physicians[run], run, made.answer, made.unseen), answers_of(made, run)
     metric = CATALOGUE[made.headline].title
-    return f"{said} {say('single', metric=metric, single=single.single_range)}" if single.single else said
+    return f"{said} {say('single', judge=run, metric=metric, single=single.single_range)}" if single.single else said
 
 
 def _examples(run: RunAnalysis, name: str) -> list[UnreadReply]:

@@ -22,7 +22,7 @@ SIMING.tabs = (bar, label, choose) => {
 };
 
 const number = (cell) => {
-  const text = cell.textContent.trim().replace(/\u2212/g, "-").replace(/,/g, "");
+  const text = cell.textContent.trim().replace(/^< /, "").replace(/\u2212/g, "-").replace(/,/g, "");
   const found = text.match(/^[-+]?\d*\.?\d+/);
   return found ? parseFloat(found[0]) : NaN;
 };

@@ -347,7 +347,7 @@ async function visit(to) {
   show(told);
   player.load(told.player).then(
     () => { if (number === to) $("wait").hidden = true; moved(); },
-    (error) => { if (number === to) Object.assign($("wait"), { textContent: error.message, hidden: false }); },
+    (error) => { if (number === to) $("wait").textContent = error.message; },
   );
   moved();
 }
@@ -379,7 +379,6 @@ function speakAs(chosen) {
 }
 
 const player = new Player($("video"), moved);
-$("video").addEventListener("loadeddata", () => { $("wait").hidden = true; }); // a picture is there
 
 async function begin() {
   const learnWork = async () => { work = await (await fetch("work")).json(); };
