@@ -15,6 +15,7 @@ from siming_tasks.benchmark.metrics import Estimate
 from siming_tasks.benchmark.metrics.catalogue import statistic
 from siming_tasks.benchmark.metrics.jackknife import jackknife, quantile_of_t
 from siming_tasks.benchmark.metrics.labels import ordinal_labels
+from siming_tasks.common.errors import DataError
 from siming_tasks.study.analysis.claims import least_sure
 from siming_tasks.study.analysis.comparison import (
     DIFFERENCES,
@@ -327,3 +328,14 @@ def test_sentences_and_ranks_follow_from_the_tests(seed, videos, number, answer,
             lead = found.rows.one(OVER_NO_VIDEO, name, found.headline)
             assert lead.value > 0 if lead.low is None else lead.low > 0
     assert "nan" not in found.sentence() and found.sentence().endswith(".")
+
+
+def test_an_unranked_run_and_one_without_any_answer(judges):
+    with pytest.raises(DataError, match=r"Run 'constant' has no rank \(all its answers are the same\), so"):
+        compare_judges(judges, against="constant")
+    silent = judges["weak"].predicting(np.full_like(judges["weak"].reference, np.nan))
+    found = compare_judges({"good": judges["good"], "silent": silent})
+    assert (found.value("silent").value, found.value("silent").why) == (None, "nothing-answered")
+    answers = next(each for each in four_answers(found) if each.run == "silent")
+    assert answers.beside is answers.single is None and answers.leads == "not ranked"
+    assert "0.000" not in compare_judges({"silent": silent}).sentence()

@@ -17,6 +17,7 @@ from siming_tasks.benchmark.tasks import ABLATION_TASKS, BENCHMARK_TASKS
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
+from siming_tasks.study.report.build import write_report
 from siming_tasks.study.report.pages.judge import _media
 from siming_tasks.study.report.pages.site import POLICY
 from siming_tasks.study.report.run_analysis import analyze_run
@@ -285,3 +286,20 @@ def test_tokens_and_cost_of_a_run(lab: Lab, make_run: Callable[..., Path], tmp_p
     assert "answered by m-" in page and "2026&lt;" not in page and "<b>2026" not in page
     report = json.loads((out / "report.json").read_text())
     assert report["runs"][0]["settings"]["full_score"]["usage"]["cost"]["EUR"]["total"] == 1.0
+
+
+def test_the_reference_of_an_exam_page_is_the_chosen_rater(lab: Lab, tmp_path: Path) -> None:
+    """The consensus and the rater differ in some steps; those cells show the rater's points."""
+    options = replace(OPTIONS, rater="rater_a")
+    (source,) = find_runs([str(lab.runs / "noisy")])
+    out = write_report([source], lab.dataset, tmp_path / "out", options, media="none", progress=False)
+    differ = 0
+    for video in lab.dataset.videos:
+        page = (out / "videos" / f"{video.video_id}.html").read_text()
+        sheet = page[page.index('data-setting="full_score"') :]
+        for label in video.applicable:
+            row = sheet[sheet.index(f'data-step="{label.step_id}"') :]
+            (shown,) = re.findall(r'<td class="num k?\d?">([\d.]+)<span class="of">', row[: row.index("</tr>")])[:1]
+            assert float(shown) == label.scores["rater_a"], (video.video_id, label.step_id)
+            differ += label.scores["rater_a"] != label.consensus
+    assert differ
