@@ -68,7 +68,7 @@ def check_place(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None
 def check_replaced(out: Path, kind: str, is_one: Callable[[Path], bool]) -> bool:
     """Check the place as :func:`check_place` does, and that a folder there has no file but those written into it.
 
-    What is hidden at its top does not count: it is kept.
+    What is hidden does not count: it is kept.
     """
     if not check_place(out, kind, is_one):
         return False
@@ -88,9 +88,9 @@ def check_replaced(out: Path, kind: str, is_one: Callable[[Path], bool]) -> bool
 
 
 def _files(place: Path) -> list[str]:
-    """Names of all files in a folder, without what is hidden at its top, which is kept."""
+    """Names of all files in a folder, without what is hidden, which is kept."""
     found = (path.relative_to(place) for path in place.rglob("*") if path.is_symlink() or not path.is_dir())
-    return sorted(path.as_posix() for path in found if not path.parts[0].startswith("."))
+    return sorted(path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def output_folder(
 ) -> Iterator[Path]:
     """Provide a new folder that takes the place of ``out`` when the block ends well, and vanishes when it does not.
 
-    An older one of its kind stays whole until then. What is hidden at its top (``.git``, ``.nojekyll``) is kept. What a
+    An older one of its kind stays whole until then. What is hidden in it (``.git``, ``.nojekyll``) is kept. What a
     killed call left is removed a day later, by the next one.
     Arguments and errors are those of :func:`check_replaced`; a full or failing disk is a DataError, too. Nobody else
     can look into a ``private`` one, at no moment.
@@ -223,9 +223,10 @@ def _swap(part: Path, place: Path, mode: int = 0o755) -> None:
             os.replace(old, place)
         raise
     else:
-        for path in old.glob(".*"):
-            if not (place / path.name).exists():
-                os.replace(path, place / path.name)
+        for path in sorted(old.rglob(".*")):  # a folder before what is in it
+            target = place / path.relative_to(old)
+            if path.exists() and target.parent.is_dir() and not target.exists():
+                os.replace(path, target)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 

@@ -51,9 +51,16 @@ def test_a_new_folder_replaces_an_older_one_of_its_kind_but_for_what_is_hidden_i
             assert out.exists() == (text == "new")
         (out / ".git").mkdir(exist_ok=True)
         (out / ".git" / "HEAD").write_text("mine")
+        (out / "pages" / ".notes").write_text("mine, too")
     left = {path: text for path, text in tree(tmp_path / "above").items() if text}
     own = {"out/.files": "mark\npages/new.html"}
-    assert left == {"out/mark": "new", "out/pages/new.html": "new", "out/.git/HEAD": "mine", **own}
+    assert left == {
+        "out/mark": "new",
+        "out/pages/new.html": "new",
+        "out/.git/HEAD": "mine",
+        "out/pages/.notes": "mine, too",
+        **own,
+    }
     assert out.stat().st_mode & 0o777 == 0o755 and (tmp_path / "link").is_symlink()
 
 

@@ -221,7 +221,7 @@ FOUND: list[tuple[Spoil, str, str, str]] = [
     (each("student", "未知", "未知", "x"), "no-name", "error", "student: '未知' is not a name. Leave the key out."),
     (step(score={"Final": 2, "consensus": 2}), "rater-aggregate", "error", "'Final' is a decision or a mean"),
     (each("student", "s1", "s2", "s2", performance="p"), "performance-student", "warning", "p (s1, s2)."),
-    (step(findings={"ghost": {"reason": "slow"}}), "finding-rater", "warning", "findings of 'ghost' in 1 step"),
+    (step(findings={"ghost": {"reason": "slow"}}), "finding-rater", "warning", "'ghost' gave no points, and has"),
 ]  # fmt: skip
 """What the check finds in a folder that opens."""
 

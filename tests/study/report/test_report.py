@@ -283,7 +283,7 @@ def test_tokens_and_cost_of_a_run(lab: Lab, make_run: Callable[..., Path], tmp_p
     page = (out / "models" / "org-paid.html").read_text()
     assert "80,006 tokens in, 400 tokens out; 1 EUR, 0.25 a video; 2 s a reply (95 %: 2)" in page
     assert "60,003 tokens in (of 3 requests), 400 tokens out; 1 EUR, 0.25 a video" in page
-    assert "answered by m-" in page and "2026&lt;" not in page and "<b>2026" not in page
+    assert "Answered by m-" in page and "2026&lt;" not in page and "<b>2026" not in page
     report = json.loads((out / "report.json").read_text())
     assert report["runs"][0]["settings"]["full_score"]["usage"]["cost"]["EUR"]["total"] == 1.0
 

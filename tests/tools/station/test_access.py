@@ -104,7 +104,7 @@ def test_ranges_of_the_video(station: Station, folder: Path) -> None:
 def test_an_act_that_makes_no_sense_is_refused_in_a_sentence(station: Station) -> None:
     number = station.number("exam a.mp4")
     for step, kind, value, said in (
-        ("look", "points", 3, "3 is not on the scale of To look: 0, 1, 2."),
+        ("look", "points", 3, "3 is not on the scale of To look (look): 0, 1, 2."),
         ("look", "points", 0.5, "0.5 is not on the scale"),
         ("look", "points", True, "True is not on the scale"),
         ("look", "points", 10**400, "is not on the scale"),
