@@ -130,8 +130,5 @@ def test_the_money_and_the_evidence_of_the_readme_are_those_of_run_plan(capsys: 
     printed = capsys.readouterr().out
     (most,) = re.findall(r"four settings, openai_tiles: .* at most ([\d.]+) at", printed)
     assert f"at most {float(most):.0f} dollars" in README
-    assert (
-        "full video at 0.38 frames/s: 27 of 33 steps lack" in printed
     assert "full video at 0.38 frames/s: 27 of 33 steps lack" in printed
     assert "too few to see the evidence of 27 of the 33 steps" in README
-    )
