@@ -76,9 +76,8 @@ def check_replaced(out: Path, kind: str, is_one: Callable[[Path], bool]) -> bool
     with _errors_about(out, place):
         if not (place / _OWN).is_file():
             raise DataError(f"{out}: has no list of its own files ({_OWN}). Choose another folder, or delete this one.")
-        if foreign := sorted(
-            {*_files(place)} - {*(place / _OWN).read_text(encoding="utf-8", errors="replace").splitlines()}
-        ):
+        own = (place / _OWN).read_text(encoding="utf-8", errors="replace").splitlines()
+        if foreign := sorted({*_files(place)} - {*own}):
             more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
             raise DataError(
                 f"{out}: contains {one_line(foreign[0], 100)}{more}, which siming did not write there. Move it away, "
@@ -104,7 +103,10 @@ def output_folder(
     Arguments and errors are those of :func:`check_replaced`; a full or failing disk is a DataError, too. Nobody else
     can look into a ``private`` one, at no moment.
     """
-    check_replaced(out, kind, is_one) if is_one else check_place(out)
+    if is_one:
+        check_replaced(out, kind, is_one)
+    else:
+        check_place(out)
     place = _place(out)
     with _errors_about(out, place), _parents(place):
         _refuse_mount(out, place)

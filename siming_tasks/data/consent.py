@@ -78,21 +78,21 @@ def refuse_host(dataset: Dataset, host: str, *, by: str = "") -> None:
     """
     if may_receive(dataset, host):
         return
-    named, which = ("HOST", ", where HOST is the host of your service, such as api.openai.com") if host == UNSTATED \
-        else (host, "")  # fmt: skip
-    ways = [f"`consent: {{services: [{named}]}}` (`siming data build --consent {named}`)"]
-    last = host.rpartition(".")[2]
-    if host != UNSTATED and (":" in host or last.isdigit() or last in (host, "local", "lan", "internal", "intranet")):
-        ways.append(f"for your own machine `consent: {{here: [{named}]}}`")
-    if last == host != UNSTATED and ":" not in host:  # a name without a dot is no service's
-        ways = ways[1:]
+    named, last = "HOST" if host == UNSTATED else host, host.rpartition(".")[2]
+    way = f"`consent: {{services: [{named}]}}` (`siming data build --consent {named}`)"
+    ours = f"for your own machine `consent: {{here: [{named}]}}`"
+    if host == UNSTATED:
+        way += ", where HOST is the host of your service, such as api.openai.com"
+    elif ":" in host or last.isdigit() or last in ("local", "lan", "internal", "intranet"):
+        way += f"; {ours}"
+    elif "." not in host:  # such a name is not a service's
+        way = ours
     redirected = f" ({by} redirected the request there)" if by not in ("", host) else ""
     raise DataError(
         f"{dataset.name}: frames, sound or files of recordings of people would go to {host}{redirected}, which is not "
         "on this machine, and the data set does not state that the people recorded and those responsible for the data "
         f"agreed to that. {consent_in_words(dataset)} If consent and ethics approval cover this recipient, state it in "
-        f"dataset.yaml: {'; '.join(ways)}{which}. "
-        "Otherwise keep the recordings on this machine."
+        f"dataset.yaml: {way}. Otherwise keep the recordings on this machine."
     )
 
 

@@ -110,11 +110,11 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
 
 def _beside_physicians(made: Comparison, run: str) -> str:
     """Sentences on a run compared with the physicians; empty where it is not, or answered nothing."""
-    if run not in made.physicians or made.value(run).value is None:
+    if run not in made.physicians or (answers := answers_of(made, run)).beside is None:
         return ""
-    said, single = physician_sentence(made.physicians[run], run, made.answer, made.unseen), answers_of(made, run)
-    metric = CATALOGUE[made.headline].title
-    return f"{said} {say('single', judge=run, metric=metric, single=single.single_range)}" if single.single else said
+    said, metric = physician_sentence(made.physicians[run], run, made.answer, made.unseen), CATALOGUE[made.headline]
+    single = say("single", judge=run, metric=metric.title, single=answers.single_range)
+    return f"{said} {single}" if answers.single else said
 
 
 def _examples(run: RunAnalysis, name: str) -> list[UnreadReply]:
