@@ -204,5 +204,5 @@ def notes(found: Estimate) -> tuple[str, ...]:
 
 def flag_notes(found: Estimate) -> tuple[str, ...]:
     """The sentences on the flags of an estimate; those on its interval only where it has one."""
-    of_interval = (Flag.THESE_SITES, Flag.THESE_STUDENTS, Flag.THESE_PERFORMANCES)
-    return tuple(FLAGS[flag] for flag in found.flags if found.low is not None or flag not in of_interval)
+    of_value = (Flag.FEW_ERRORS, Flag.NOT_COMPARABLE)
+    return tuple(FLAGS[flag] for flag in found.flags if found.low is not None or flag in of_value)

@@ -27,6 +27,7 @@ FRAMES = 24
 
 @pytest.fixture
 def doc(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.setenv("SIMING_DATA", str(short_demo))
     monkeypatch.setenv("SIMING_CACHE", str(tmp_path))
     monkeypatch.setenv("SIMING_FRAMES", str(FRAMES))
     monkeypatch.setenv("LMMS_IMAGE_ENCODE_FORMAT", "PNG")  # changes nothing here
