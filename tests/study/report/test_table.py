@@ -71,7 +71,7 @@ ROWS = Rows((
     Estimate(0.5, stderr=0.1, low=0.3, high=0.7, p=0.0004, n=30, clusters=30).at("differences", "a minus b", "qwk"),
     Estimate(None, why="0/0.", n=30).at("differences", "a minus b", "plcc"),
     Estimate(0.25, p=0.04, p_holm=0.08, n=30, flags=("not-comparable",)).at("differences", "<img> minus c", "qwk"),
-    Estimate(1.0, n=3, flags=("few-videos",)).at("something new", "judge", "share"),
+    Estimate(0.9, low=0.5, high=1.0, n=7, flags=("few-videos",)).at("something new", "judge", "share"),
 ))  # fmt: skip
 
 
