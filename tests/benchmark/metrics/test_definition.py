@@ -1,9 +1,9 @@
-"""The numbers of the package are those of the code on the page of definitions, to the last digit."""
+"""The numbers of the package are those of the definition in NumPy and SciPy (``definition.py``), to the last digit."""
 
+import ast
 import math
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,20 +17,11 @@ from siming_tasks.benchmark.metrics.labels import CUTS
 from siming_tasks.benchmark.metrics.no_video import no_video_baselines, shuffled_answers, stated_columns
 from siming_tasks.study.analysis.comparison import compare_judges
 from siming_tasks.study.analysis.physicians import MEAN, MINUS, beside_physicians
+from tests.benchmark.metrics import definition
 from tests.benchmark.metrics.drawn import matrices
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "definition.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+ROOT = Path(__file__).parents[3]
 FIELDS = ("value", "stderr", "low", "high", "n", "clusters")
-
-
-def code_of_the_page() -> Any:
-    names: dict[str, Any] = {"__name__": "definition"}
-    exec("\n".join(BLOCKS), names)
-    return SimpleNamespace(**names)
-
-
-page = code_of_the_page()
 
 
 def hard_cases() -> dict[str, ScoreMatrix]:
@@ -70,10 +61,12 @@ CASES = dict(matrices()) | hard_cases()
 
 
 def judge_of(matrix: ScoreMatrix) -> Any:
-    """The matrix as the page has it."""
+    """The matrix as the definition has it."""
     sites = np.array(matrix.sites or [""] * len(matrix.video_ids))
-    return page.Judge(matrix.max_score, matrix.reference, matrix.predicted, matrix.asked, matrix.answer == "error",
-                      np.array(matrix.clusters), sites)  # fmt: skip
+    verdicts, clusters = matrix.answer == "error", np.array(matrix.clusters)
+    return definition.Judge(
+        matrix.max_score, matrix.reference, matrix.predicted, matrix.asked, verdicts, clusters, sites
+    )
 
 
 def same(found: Estimate, expected: tuple[float, ...], *where: object, tested: bool = False) -> None:
@@ -88,11 +81,24 @@ def same(found: Estimate, expected: tuple[float, ...], *where: object, tested: b
             assert mine == pytest.approx(number, abs=1e-12, rel=0), (*where, name)
 
 
-def test_the_page_has_at_most_200_lines_of_code():
-    assert len("".join(BLOCKS).splitlines()) <= 200
+def test_the_page_names_the_module_which_is_short_and_needs_numpy_and_scipy_alone():
+    path = Path(definition.__file__)
+    page, tree = (ROOT / "docs/reference/definition.md").read_text("utf-8"), ast.parse(path.read_text("utf-8"))
+    (lines,) = re.findall(rf"in (\d+) lines of NumPy and SciPy:\s`{path.relative_to(ROOT).as_posix()}`", page)
+    nodes = list(ast.walk(tree))
+    docstrings = [n for n in nodes if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)]
+    told = {line for n in docstrings for line in range(n.lineno, n.end_lineno + 1)}
+    text = enumerate(path.read_text("utf-8").splitlines(), 1)
+    code = [line for number, line in text if number not in told and line.strip() and line.strip()[0] != "#"]
+    assert len(code) <= int(lines)
+    imported = {n.module for n in nodes if isinstance(n, ast.ImportFrom)}
+    imported |= {name.name for n in nodes if isinstance(n, ast.Import) for name in n.names}
+    assert {name.split(".")[0] for name in imported} == {"itertools", "numpy", "scipy", "typing"}
+    titles = re.findall(r"^# (.*?) -+$", path.read_text("utf-8"), re.MULTILINE)
+    assert [*titles, "The other tables"] == re.findall(r"^## (.*)$", page, re.MULTILINE)
 
 
-def test_the_limits_are_those_of_the_page():
+def test_the_limits_are_those_of_the_definition():
     limits = {"ALPHA": 0.05, "COMPARABLE": 0.95, "FEWEST": 5, "FEWEST_ALIKE": 6, "FEWEST_EFFECTIVE": 4,
               "FEW_CLUSTERS": 7, "FEW_ERRORS": 20, "FEW_VIDEOS": 20, "LEVEL": 0.95, "MARGIN": 0.05,
               "MIN_ANSWERED": 0.8, "NOISE": 1e-9, "POWER": 0.8}  # fmt: skip
@@ -100,8 +106,8 @@ def test_the_limits_are_those_of_the_page():
 
 
 def defined(answer: Any) -> list[str]:
-    """The metrics that the page defines; one that is newer has a test of its own."""
-    known = {"qwk", "mcc", *page.SHARES, *page.CORRELATIONS}
+    """The metrics that the definition has; one that is newer has a test of its own."""
+    known = {"qwk", "mcc", *definition.SHARES, *definition.CORRELATIONS}
     assert known <= {*select(compared=True)}
     return [key for key in select(answer, compared=True) if key in known]
 
@@ -111,38 +117,46 @@ def test_metrics(name):
     matrix = CASES[name]
     rows, judge = evaluate(matrix), judge_of(matrix)
     for key in defined(matrix.answer):
-        same(rows.one(ANSWERED, ALL, key), page.estimate(page.jackknife(judge, key)), name, key)
-        same(rows.one(RANKED, ALL, key), page.estimate(page.jackknife(page.ranked(judge), key)), name, key)
+        same(rows.one(ANSWERED, ALL, key), definition.estimate(definition.jackknife(judge, key)), name, key)
+        same(
+            rows.one(RANKED, ALL, key),
+            definition.estimate(definition.jackknife(definition.ranked(judge), key)),
+            name,
+            key,
+        )
     for skill in rows.names("row")[1:3] if len(set(matrix.skills)) > 1 else ():
         steps = np.array(matrix.skills) == skill
         part = judge._replace(top=judge.top[steps], reference=judge.reference[:, steps], said=judge.said[:, steps],
                               asked=judge.asked[:, steps])  # fmt: skip
         for key in defined(matrix.answer):
-            same(rows.one(ANSWERED, skill, key), page.estimate(page.jackknife(part, key)), name, skill, key)
+            same(rows.one(ANSWERED, skill, key), definition.estimate(definition.jackknife(part, key)), name, skill, key)
 
 
 @pytest.mark.parametrize("name", list(CASES)[::3])
 def test_other_readings(name):
     matrix = CASES[name]
-    rows, judge = evaluate(matrix), page.ranked(judge_of(matrix))
+    rows, judge = evaluate(matrix), definition.ranked(judge_of(matrix))
 
     def read(cut: float | None = None, turn: int = 1) -> Any:
-        return lambda part, key: page.of_table(page.table(part, key, cut)[::turn, ::turn], key)
+        return lambda part, key: definition.of_table(definition.table(part, key, cut)[::turn, ::turn], key)
 
     for mapping, cut in CUTS.items() if matrix.answer == "score" else ():
-        expected = page.estimate(page.jackknife(judge, "qwk", read(cut)))
+        expected = definition.estimate(definition.jackknife(judge, "qwk", read(cut)))
         same(rows.one(READINGS, f"mapping {mapping}", "qwk"), expected, name, mapping)
     for key in ("mcc", "precision", "recall", "f1"):
-        expected = page.estimate(page.jackknife(judge, key, read(turn=-1)))
+        expected = definition.estimate(definition.jackknife(judge, key, read(turn=-1)))
         same(rows.one(READINGS, "positive correct", key), expected, name, key)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_differences_and_no_video_baselines(name):
     matrix = CASES[name].sorted()
-    imputed, judge = matrix.imputed(), page.ranked(judge_of(matrix))
+    imputed, judge = matrix.imputed(), definition.ranked(judge_of(matrix))
     theirs = no_video_baselines(imputed)
-    mine = {"step-prior": page.step_prior(judge), "step-prior-within-site": page.step_prior(judge, within_sites=True)}
+    mine = {
+        "step-prior": definition.step_prior(judge),
+        "step-prior-within-site": definition.step_prior(judge, within_sites=True),
+    }
     for label, other in mine.items():
         if label not in theirs:
             assert "site" not in stated_columns(imputed)[0]
@@ -150,16 +164,16 @@ def test_differences_and_no_video_baselines(name):
         said = theirs[label].predicted
         assert said[matrix.asked] == pytest.approx(other.said[matrix.asked], abs=1e-9)
         for key in defined(matrix.answer):
-            lead = page.minus(page.jackknife(judge, key), page.jackknife(other, key))
-            same(difference(statistic(key), imputed, theirs[label]), page.estimate(lead), name, key, tested=True)
+            lead = definition.minus(definition.jackknife(judge, key), definition.jackknife(other, key))
+            same(difference(statistic(key), imputed, theirs[label]), definition.estimate(lead), name, key, tested=True)
     for key in ("qwk",) if matrix.answer == "score" else ("mcc", "precision", "recall", "f1"):
-        expected = page.jackknife(judge, key, page.shuffled)
+        expected = definition.jackknife(judge, key, definition.shuffled)
         found = shuffled_answers(imputed, key)
         assert (found.value, *found.without) == pytest.approx(
             (expected.value, *expected.without), abs=1e-11, nan_ok=True
         )
         if key in ("qwk", "mcc"):  # the others are not printed
-            same(found.estimate(), page.estimate(expected), name, key)
+            same(found.estimate(), definition.estimate(expected), name, key)
 
 
 def test_the_cases_have_every_edge_of_the_rule():
@@ -189,11 +203,11 @@ def test_judge_minus_physicians(number, name):
     key = select(matrix.answer, headline=True)[0]
     for margin in (0.05, 0.3):
         beside = beside_physicians(matrix, points, margin=margin)
-        expected = page.minus_physicians(judge_of(matrix), points, key)
+        expected = definition.minus_physicians(judge_of(matrix), points, key)
         assert beside.copy_of == ""
         tested = matrix.answered_share >= 0.95
-        same(beside.rows.one(MINUS, MEAN, key), page.estimate(expected), name, tested=tested)
-        assert beside.claim.kind == (page.claim(expected, margin) if tested else "not tested")
+        same(beside.rows.one(MINUS, MEAN, key), definition.estimate(expected), name, tested=tested)
+        assert beside.claim.kind == (definition.claim(expected, margin) if tested else "not tested")
 
 
 def test_holm_and_ranks_follow_from_the_pairs(exams):
@@ -202,9 +216,9 @@ def test_holm_and_ranks_follow_from_the_pairs(exams):
     judges = {f"judge {k}": first.predicting(np.where(rng.random(first.reference.shape) < k / 6, first.reference,
                                                       first.predicted)) for k in range(5)}  # fmt: skip
     found = compare_judges(judges, setting="x")
-    held = {name: page.jackknife(page.ranked(judge_of(matrix)), "qwk") for name, matrix in judges.items()}
-    p = [page.estimate(page.minus(held[pair.a], held[pair.b]))[4] for pair in found.pairs]
-    adjusted = page.holm(p)
+    held = {name: definition.jackknife(definition.ranked(judge_of(matrix)), "qwk") for name, matrix in judges.items()}
+    p = [definition.estimate(definition.minus(held[pair.a], held[pair.b]))[4] for pair in found.pairs]
+    adjusted = definition.holm(p)
     assert holm(p) == pytest.approx(list(adjusted), abs=1e-15)
     assert [pair.estimate.p_holm for pair in found.pairs] == pytest.approx(list(adjusted), abs=1e-12)
     better = {(pair.leader, pair.a if pair.leader == pair.b else pair.b)

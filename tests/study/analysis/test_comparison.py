@@ -48,7 +48,7 @@ def judges():
 
 
 def test_tests_ranks_and_what_they_leave_open(judges):
-    """Values and differences themselves are held against the page of definitions in ``tests/benchmark/metrics``."""
+    """Values and differences themselves are held against the definition in ``tests/benchmark/metrics``."""
     found = compare_judges(judges)
     p = [pair.estimate.p for pair in found.pairs if pair.estimate.p is not None]
     p_holm = [pair.estimate.p_holm for pair in found.pairs if pair.estimate.p is not None]

@@ -1,6 +1,6 @@
 """Physicians beside a judge: each with each, the judge with each of them, and the difference with its margin.
 
-The mean difference, its error and the verdict are held against the page of definitions in ``tests/benchmark/metrics``.
+The mean difference, its error and the verdict are held against the definition in ``tests/benchmark/metrics``.
 """
 
 from itertools import combinations
