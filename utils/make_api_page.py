@@ -40,8 +40,8 @@ MOST_NAMES = 8
 
 HEAD = """# Python interface
 
-Look here for a function or class of `siming_tasks`. `help(st.load)` explains parameters, attributes, methods, shapes
-and errors, and has an example.
+Look here for a function or class of `siming_tasks`; all other names are private. `...` are parameters that have a
+default. `help(st.load)` explains parameters, attributes, methods, shapes and errors, and has an example.
 
 ```python
 import siming_tasks as st
@@ -51,20 +51,22 @@ print(st.score_run(run).rows("full_score").one("ranked", "all steps", "qwk"))
 table = run.to_pandas()
 ```
 
-All other names are private. Most objects also have `to_json()` (plain JSON types without NaN), `from_json(data)` and
-`card` (what a notebook shows).
+Most objects also have `to_json()` (plain JSON types without NaN), `from_json(data)` and `card` (what a notebook shows).
 
 ## Functions
 """
 
 
 def signature(item: Any) -> str:
-    """Names and defaults of the parameters, and the type of what comes back."""
+    """Parameters without a default, with dots for others (all of them if none is without), and what comes back."""
     found = inspect.signature(item)
-    words = [word.replace(annotation=inspect.Parameter.empty) for name, word in found.parameters.items()]
+    words = [word.replace(annotation=inspect.Parameter.empty) for word in found.parameters.values()]
     words = [word for word in words if word.name not in ("self", "cls")]
+    needed = [word for word in words if word.default is inspect.Parameter.empty] or words
+    shown = str(found.replace(parameters=needed, return_annotation=inspect.Signature.empty))
+    shown = shown if len(needed) == len(words) else f"{shown[:-1]}, ...)"
     returned = str(found.return_annotation).strip("'")
-    return f"{found.replace(parameters=words, return_annotation=inspect.Signature.empty)} -> {returned}"
+    return f"{shown} -> {returned}"
 
 
 def plain(text: str) -> str:
@@ -86,7 +88,6 @@ def in_short(text: str) -> str:
 def entry(found: type) -> str:
     """A class: what it is, and the names of its fields, properties and methods."""
     facts = [field.name for field in fields(found) if field.name[0] != "_"] if is_dataclass(found) else []
-    facts = [] if found.__name__ in FIELDS else facts
     methods = []
     for name, member in vars(found).items():
         function = getattr(member, "__func__", member)
@@ -96,7 +97,8 @@ def entry(found: type) -> str:
             facts.append(name)
         elif inspect.isfunction(function):
             methods.append(name + signature(function).partition(" -> ")[0])
-    names = {"Attributes": facts if len(facts) <= MOST_NAMES else [], "Methods": methods}
+    facts = [] if found.__name__ in FIELDS or len(facts) > MOST_NAMES else facts
+    names = {"Attributes": facts, "Methods": methods}
     listed = (f"{kind}: {', '.join(f'`{name}`' for name in of)}." for kind, of in names.items() if of)
     about = (f"* `{found.__name__}`: {in_short(first_paragraph(found))}.", FIELDS.get(found.__name__), *listed)
     return wrapped(" ".join(part for part in about if part))
