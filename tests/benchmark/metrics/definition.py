@@ -1,8 +1,8 @@
 """The numbers of docs/reference/definition.md, written a second time in NumPy and SciPy alone.
 
 ``test_definition.py`` compares the package with this module, which therefore shares no code with the package. The code
-is short instead of fast, and follows the sections of the page. The page alone defines the clock, the leaks and the
-section *The other tables*.
+is short instead of fast, and follows the sections of the page. It has the metrics, intervals, differences, step priors,
+shuffled answers and the comparison with physicians; the page alone defines all else.
 """
 
 from itertools import combinations
