@@ -17,13 +17,12 @@ from siming_tasks.models.recipes import Recipe, recipes
 TEXT = Path(__file__).with_name("models_page.md")
 TITLES = {"chat": "Chat classes", "simple": "Simple classes (`--force_simple`, or if there is no chat class)"}
 HEARS = {"url": "sound as a data URL", "path": "sound as a WAV file", "array": "sound as samples", None: "no sound"}
-EXPERTS = "decides by the path whether a model is a mixture of experts; if that is wrong, the run is refused"
 
 RECIPES = """
 ## Recipes
 
-`siming run plan --model "GPT-4o" --data DIR` prints the command that runs one of the paper's twelve models or a
-successor, and checks its requests against the limits of the service. The frames are those of the paper's table 6.
+`siming run plan --model "GPT-4o" --data DIR` prints the command for one of the paper's twelve models or a successor,
+and checks its requests against the limits of the service. The frames are those of the paper's table 6.
 
 **No command was run with the real weights or the real service.** *Run*: the command ran to its end with a local
 stand-in. *Read*: its arguments were found in the code of the class. *None*: there is no command. Names, dates and
@@ -59,12 +58,12 @@ def _kind(row: Backend) -> str:
 def _notes(row: Backend) -> str:
     notes = [
         ", ".join(f"`{key}={str(value).lower()}`" for key, value in row.arguments.items() if value != "frames"),
+        row.alone and "gets one request at a time",
         row.sound_seconds and f"gets sound in pieces of {row.sound_seconds} s",
         # A part about transformers is told where that version is refused.
         "; ".join(part for part in row.note.split("; ") if "transformers" not in part),
         row.tokens,
         row.frames and "with frames " + ", ".join(f"`{key}={value}`" for key, value in row.frames.items()),
-        row.experts and EXPERTS,
         row.needs and f"needs {', '.join(need.partition(' @ ')[0] for need in row.needs)}",
         row.video_needs and f"its reader needs {', '.join(row.video_needs)}",
         row.most_tokens and f"at most {row.most_tokens} new tokens",
