@@ -146,7 +146,7 @@ class Options:
     )  # fmt: skip
     split: str = _option(
         "", "[SPLIT:]PART", "data",
-        "only one part of a split: `test` of the main split, `person:test` of a named one",
+        "only this part of a split: `test` of the main split, `person:test` of a named one",
         "that of a finished run, otherwise all videos",
     )  # fmt: skip
     media: Literal["auto", "frames", "video", "proxy"] = _option(
@@ -161,9 +161,8 @@ class Options:
         "native", "", "shown", "`matched` samples clips at the rate of the full video; a control"
     )
     sampler: Literal["uniform", "motion"] = _option(
-        "uniform", "", "shown",
-        "`uniform` samples frames evenly; `motion` takes more where the picture moves, a control",
-    )  # fmt: skip
+        "uniform", "", "shown", "`motion` takes more frames where the picture moves; a control"
+    )
     prompt: PromptStyle = _option(
         "plain", "", "shown",
         "`reasoned` asks to think step by step before the JSON object; a control",
@@ -173,9 +172,8 @@ class Options:
         "steps of one request about a full video: `all`, or one `skill` or `step`, which are controls",
     )  # fmt: skip
     schema: SchemaUse = _option(
-        "off", "", "shown",
-        "`json`: the service enforces a JSON schema of the reply; a control, refused if the class cannot send one",
-    )  # fmt: skip
+        "off", "", "shown", "`json`: the service enforces a JSON schema of the reply; a control"
+    )
     mapping: LabelMapping = _option("absolute", "", "scored", "how points become the four labels of kappa")
     rater: str = _option("consensus", "NAME", "scored", "rater whose points are the reference")
     cache: str = _option("", "DIR", "place", "folder for the demo, decoded frames and clips", "the user's cache folder")
@@ -190,16 +188,14 @@ class Options:
         "one of several equal parts of each task's requests: `2/5` is the second of five",
         "all requests",
     )  # fmt: skip
-    dry_run: Literal["no", "yes"] = _option(
-        "no", "", "asking", "`yes`: print how many replies are saved and stop before the first request"
-    )
+    dry_run: Literal["no", "yes"] = _option("no", "", "asking", "`yes`: only print how many replies are saved")
     lmms_eval: Literal["tested", "any"] = _option(
         "tested", "", "asking", "`any`: accept a version of lmms-eval that was not tested"
     )
     prices: str = _option("", "FILE", "place", "prices of models per million tokens (YAML)", "costs are not reported")
     limit_cost: float = _option(
         0.0, "MONEY", "asking",
-        "stop a run when it has cost this much, with its replies saved; needs `SIMING_PRICES`",
+        "stop a run when it has cost this much; needs `SIMING_PRICES`",
         "no limit", least=0,
     )  # fmt: skip
 

@@ -10,15 +10,10 @@ import click
 from made_pages import wrapped, write
 
 from siming_tasks.cli.main import COMMANDS, find_command
-from siming_tasks.cli.parameters import MEDIA_OPTIONS, OptionFlag
+from siming_tasks.cli.parameters import OptionFlag
 from siming_tasks.options import OPTIONS
 
 CONTEXT = click.Context(click.Command("siming"))
-TOGETHER = {
-    "*frame options*": [f"`{OPTIONS[name].flag}`" for name in MEDIA_OPTIONS],
-    "*scoring options*": ["`--data`", "`--split`", "`--mapping`", "`--rater`", "`--labels`"],
-}
-"""Flags that are named together where a command has all of them."""
 TELLING = 6
 """Words beyond which the help of an argument says more than its name."""
 
@@ -35,17 +30,19 @@ Exit codes: 0 success, 1 problems found, 2 usage error, 130 interrupted.
 
 ## Flags that several commands share
 
-After *Also*, each command names further flags: the shared ones of this list, [options](#options), and flags whose name
-explains them. `--help` explains all.
+A command takes those of these flags, and of the [options](#options), that concern it: `--help` lists them. Flags whose
+name explains them are named after *Also*.
 """
 
 OPTIONS_HEAD = """
 ## Options
 
-Set an option by its variable, or by its flag where a command has it; the flag wins. An unusable value stops the
-command, an unknown `SIMING_` variable gives a warning. *Controls* are not part of the benchmark ([altered
-input](../howto/controls.md), [other prompts](answer-formats.md)).
-"""
+Set an option by its variable, or by a command's flag, which wins. An unusable value stops the command, an unknown
+`SIMING_` variable gives a warning. *Controls* are not part of the benchmark ([altered input](../howto/controls.md),
+[other prompts](answer-formats.md)).
+
+| variable | flag | default | meaning |
+|---|---|---|---|"""
 
 
 def written(param: click.Parameter) -> str:
@@ -75,9 +72,11 @@ def entries(params: Sequence[click.Parameter]) -> list[str]:
 
 
 def is_told(param: click.Parameter) -> bool:
-    """True if the page explains an argument."""
-    required = isinstance(param, click.Option) and param.required
-    return required or isinstance(param.type, click.Choice) or len(meaning(param).split()) > TELLING
+    """True if the page explains an argument: its help says more than its name."""
+    if (isinstance(param, click.Option) and param.required) or isinstance(param.type, click.Choice):
+        return True
+    only_named = meaning(param).startswith(f"{param.opts[0].strip('-')} of ")
+    return len(meaning(param).split()) > TELLING and not only_named
 
 
 def commands() -> Iterator[str]:
@@ -86,28 +85,24 @@ def commands() -> Iterator[str]:
     own = {name: [p for p in c.params if not isinstance(p, OptionFlag)] for name, c in found.items()}
     lines = Counter(entries([p])[0] for params in own.values() for p in params if isinstance(p, click.Option))
     shared = sorted(line for line, count in lines.items() if count > 1)
-    yield "\n".join([HEAD, *shared, *(f"* {name}: {', '.join(flags)}" for name, flags in TOGETHER.items()), ""])
+    yield "\n".join([HEAD, *shared, ""])
     for name, command in found.items():
         words = [param.make_metavar(CONTEXT) for param in own[name] if isinstance(param, click.Argument)]
         yield f"## siming {' '.join([name, *words])}\n\n{command.short_help}\n"
         alone = [param for param in own[name] if entries([param])[0] not in shared]
         told = [param for param in alone if is_told(param)]
         yield "".join(f"{line}\n" for line in entries(told))
-        flags_only = [param for param in command.params if param not in told and isinstance(param, click.Option)]
-        others = [f"`{param.opts[0]}`" for param in flags_only]
-        for title, flags in TOGETHER.items():
-            if set(flags) <= set(others):
-                others = [title, *(flag for flag in others if flag not in flags)]
+        others = [f"`{p.opts[0]}`" for p in alone if p not in told and isinstance(p, click.Option)]
         if others:
             yield wrapped(f"Also: {', '.join(others)}") + "\n"
 
 
 def options() -> Iterator[str]:
-    """The options, then which other variables count."""
+    """The table of the options, then which other variables count."""
     yield OPTIONS_HEAD
     for option in OPTIONS.values():
-        flag = f", `{option.flag} {option.metavar}`" if option.changes != "asking" else ""
-        yield wrapped(f"* `{option.variable}`{flag}: {option.help} (default: {option.default_text})")
+        flag = f"`{option.flag} {option.metavar}`".replace("|", "\\|") if option.changes != "asking" else ""
+        yield f"| `{option.variable}` | {flag} | {option.default_text} | {option.help} |"
     yield OTHERS
 
 

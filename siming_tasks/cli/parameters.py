@@ -116,7 +116,7 @@ NEW_FILE, NEW_FOLDER = OutputPath(False), OutputPath(True)
 
 LABELS = click.option("--labels", type=Path, help="label file, if the labels are withheld")
 PARTIAL = click.option(
-    "--partial", is_flag=True, help="score an unfinished run: count only the requests that have a line in its files"
+    "--partial", is_flag=True, help="score an unfinished run: count only requests with a line"
 )
 ALLOW = click.option(
     "--allow",

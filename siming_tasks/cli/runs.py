@@ -143,7 +143,7 @@ def requests(
     "--requests",
     required=True,
     type=Path,
-    help="file of the questions that `run requests` wrote next to the batch job",
+    help="the file `*_asked.jsonl` next to the batch job",
 )
 def import_replies(files: tuple[Path, ...], out: Path, requests: Path) -> int:
     """Turn the results of a batch job into a file that can be scored."""
