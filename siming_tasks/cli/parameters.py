@@ -115,9 +115,7 @@ class OutputPath(click.Path):
 NEW_FILE, NEW_FOLDER = OutputPath(False), OutputPath(True)
 
 LABELS = click.option("--labels", type=Path, help="label file, if the labels are withheld")
-PARTIAL = click.option(
-    "--partial", is_flag=True, help="score an unfinished run: count only requests with a line"
-)
+PARTIAL = click.option("--partial", is_flag=True, help="score an unfinished run: count only requests with a line")
 ALLOW = click.option(
     "--allow",
     multiple=True,
