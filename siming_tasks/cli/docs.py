@@ -11,7 +11,7 @@ from siming_tasks.common.errors import DataError
 
 
 @cli.command("docs first-model", "siming docs troubles")
-@click.argument("page", required=False, metavar="[PAGE]", help="name of a page (default: list all pages)")
+@click.argument("page", required=False, metavar="[PAGE]", help="a page (default: list all)")
 def docs(page: str | None) -> None:
     """List the pages of the documentation, or print one."""
     from siming_tasks.common.doc_pages import pages, read_page
