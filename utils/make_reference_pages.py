@@ -30,7 +30,7 @@ Exit codes: 0 success, 1 problems found, 2 usage error, 130 interrupted.
 
 ## Flags that several commands share
 
-A command takes those of these flags, and of the [options](#options), that concern it: `--help` lists them. Flags whose
+Each command takes the flags of this list and the [options](#options) that concern it; `--help` lists them. Flags whose
 name explains them are named after *Also*.
 """
 
