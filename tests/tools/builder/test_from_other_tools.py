@@ -42,17 +42,6 @@ Not defined,,STATE,0.500,1.750,1.25,D:/exams/IMG_1.mp4,NA,NA,NA,NA,,
 obs 1,2026-01-01 10:00:00,,Media file,player #1:D:/exams/IMG_1.mp4,0.000,2.0,2.0,10.000,No focal subject,2.0,shout,\
 Not defined,,POINT,0.700,0.700,NA,D:/exams/IMG_1.mp4,NA,NA,NA,NA,,
 """
-LAERDAL = """\
-type,msecs,type2,value
-CprSessionInfo,0,totalTime,120
-CprCompEvent,7500,compDepth,20
-CprCompEvent,7700,compDepth,52.5
-CprCompEvent,7700,compReleaseDepth,1.5
-CprVentEvent,8000,ventVolume,500
-CprCompEvent,8200,compDepth,55
-CprCompEvent,8700,compDepth,48
-"""
-SRT = "1\r\n00:00:00,100 --> 00:00:00,450\r\nHelp me!\r\n\r\n2\r\n00:00:01,800 --> 00:00:01,950\r\nClear?\r\n"
 
 
 def label_studio(*steps: str, video: str = "3d3ad63e-IMG_1.mp4") -> str:
@@ -104,7 +93,6 @@ FILES: dict[str, tuple[str | Callable[[Path], object], str, str, list[Any]]] = {
     "spans": (SPANS, "times.csv", "times.csv", [("007", *TIMES[1:]), ("007", "cpr_02", 2.0, 3.0, {})]),
     "raters": ("video_id,step_id,Li,Wang\n007,cpr_01,2,1\n007,cpr_02,,0\n", "raters.csv", "labels.csv", [
         ("007", "cpr_01", None, None, {"Li": 2.0, "Wang": 1.0}), ("007", "cpr_02", None, None, {"Wang": 0.0})]),
-    "manikin": (LAERDAL, "CPREvents.csv", "manikin.csv", [("IMG_0042", "cpr_02", None, None, {"manikin": 1.0})]),
 }  # fmt: skip
 
 
@@ -143,15 +131,13 @@ def test_a_recipe_makes_the_table(tmp_path: Path, case: str, monkeypatch: pytest
     assert [(row.video, row.step_id, row.start, row.end, dict(row.scores)) for row in rows] == expected
 
 
-def test_transcripts_of_other_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "said").mkdir()
-    (tmp_path / "cpp").mkdir()
-    Path("said/IMG_1.srt").write_bytes(SRT.encode("utf-8-sig"))
-    line = {"timestamps": {"from": "00:00:00,100"}, "offsets": {"from": 100, "to": 450}, "text": " Help me!"}
-    Path("cpp/IMG_2.json").write_text(json.dumps({"systeminfo": "", "transcription": [line]}))
-    assert {*FILES, "transcripts"} == {*RECIPES}
-    exec(compile(RECIPES["transcripts"], "transcripts", "exec"), {})
-    said = [[(line.start, line.end, line.text) for line in read_transcript(Path(name)).said]
-            for name in ("said/IMG_1.vtt", "said/IMG_2.json")]  # fmt: skip
-    assert said == [[(0.1, 0.45, "Help me!"), (1.8, 1.95, "Clear?")], [(0.1, 0.45, "Help me!")]]
+def test_the_page_has_no_other_recipes() -> None:
+    assert {*FILES} == {*RECIPES}
+
+
+@pytest.mark.parametrize("vtt", ["00:00.100 --> 00:00.450\nHelp me!\n", "00:00:00.100 --> 00:00:00.450\n Help me!\n"])
+def test_transcripts_of_ffmpeg_and_of_whisper_cpp_are_read(tmp_path: Path, vtt: str) -> None:
+    """As they write WebVTT: without hours; with hours and a blank before the words."""
+    (tmp_path / "IMG_1.vtt").write_text(f"WEBVTT\n\n{vtt}\n", encoding="utf-8")
+    said = read_transcript(tmp_path / "IMG_1.vtt").said
+    assert [(line.start, line.end, line.text) for line in said] == [(0.1, 0.45, "Help me!")]
