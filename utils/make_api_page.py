@@ -40,8 +40,8 @@ MOST_NAMES = 8
 
 HEAD = """# Python interface
 
-Look here for a function or class of `siming_tasks`; all other names are private. `...` are parameters that have a
-default. `help(st.load)` explains parameters, attributes, methods, shapes and errors, and has an example.
+Look here for a function or class of `siming_tasks`; all other names are private. `help(st.load)` explains parameters,
+attributes, methods, shapes and errors, and has an example.
 
 ```python
 import siming_tasks as st
@@ -58,15 +58,12 @@ Most objects also have `to_json()` (plain JSON types without NaN), `from_json(da
 
 
 def signature(item: Any) -> str:
-    """Parameters without a default, with dots for others (all of them if none is without), and what comes back."""
+    """Names and defaults of the parameters, and the type of what comes back."""
     found = inspect.signature(item)
-    words = [word.replace(annotation=inspect.Parameter.empty) for word in found.parameters.values()]
+    words = [word.replace(annotation=inspect.Parameter.empty) for name, word in found.parameters.items()]
     words = [word for word in words if word.name not in ("self", "cls")]
-    needed = [word for word in words if word.default is inspect.Parameter.empty] or words
-    shown = str(found.replace(parameters=needed, return_annotation=inspect.Signature.empty))
-    shown = shown if len(needed) == len(words) else f"{shown[:-1]}, ...)"
     returned = str(found.return_annotation).strip("'")
-    return f"{shown} -> {returned}"
+    return f"{found.replace(parameters=words, return_annotation=inspect.Signature.empty)} -> {returned}"
 
 
 def plain(text: str) -> str:

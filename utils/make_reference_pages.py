@@ -10,10 +10,15 @@ import click
 from made_pages import wrapped, write
 
 from siming_tasks.cli.main import COMMANDS, find_command
-from siming_tasks.cli.parameters import OptionFlag
+from siming_tasks.cli.parameters import MEDIA_OPTIONS, OptionFlag
 from siming_tasks.options import OPTIONS
 
 CONTEXT = click.Context(click.Command("siming"))
+TOGETHER = {
+    "*frame options*": [f"`{OPTIONS[name].flag}`" for name in MEDIA_OPTIONS],
+    "*scoring options*": ["`--data`", "`--split`", "`--mapping`", "`--rater`", "`--labels`"],
+}
+"""Flags that are named together where a command has all of them."""
 TELLING = 6
 """Words beyond which the help of an argument says more than its name."""
 
@@ -30,8 +35,8 @@ Exit codes: 0 success, 1 problems found, 2 usage error, 130 interrupted.
 
 ## Flags that several commands share
 
-Each command takes the flags of this list and the [options](#options) that concern it; `--help` lists them. Flags whose
-name explains them are named after *Also*.
+After *Also*, each command names further flags: the shared ones of this list, [options](#options), and flags whose name
+explains them.
 """
 
 OPTIONS_HEAD = """
@@ -85,14 +90,18 @@ def commands() -> Iterator[str]:
     own = {name: [p for p in c.params if not isinstance(p, OptionFlag)] for name, c in found.items()}
     lines = Counter(entries([p])[0] for params in own.values() for p in params if isinstance(p, click.Option))
     shared = sorted(line for line, count in lines.items() if count > 1)
-    yield "\n".join([HEAD, *shared, ""])
+    yield "\n".join([HEAD, *shared, *(f"* {name}: {', '.join(flags)}" for name, flags in TOGETHER.items()), ""])
     for name, command in found.items():
         words = [param.make_metavar(CONTEXT) for param in own[name] if isinstance(param, click.Argument)]
         yield f"## siming {' '.join([name, *words])}\n\n{command.short_help}\n"
         alone = [param for param in own[name] if entries([param])[0] not in shared]
         told = [param for param in alone if is_told(param)]
         yield "".join(f"{line}\n" for line in entries(told))
-        others = [f"`{p.opts[0]}`" for p in alone if p not in told and isinstance(p, click.Option)]
+        flags_only = [param for param in command.params if param not in told and isinstance(param, click.Option)]
+        others = [f"`{param.opts[0]}`" for param in flags_only]
+        for title, flags in TOGETHER.items():
+            if set(flags) <= set(others):
+                others = [title, *(flag for flag in others if flag not in flags)]
         if others:
             yield wrapped(f"Also: {', '.join(others)}") + "\n"
 

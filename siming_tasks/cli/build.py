@@ -125,7 +125,8 @@ def build(
         raise
     show_problems(built.warnings)
     dataset = built.dataset
-    steps = counted(sum(len(video.applicable) for video in dataset.videos), "step" if dataset.withheld else "judged step")
+    applicable = sum(len(video.applicable) for video in dataset.videos)
+    steps = counted(applicable, "step" if dataset.withheld else "judged step")
     say(f"{dataset.root}: {counted(len(dataset.videos), 'video')}, {steps}, digest {dataset.digest[:12]}")
     say(f"{built.names_file}: original names and ids. Keep it private.")
     say(f"Next: {shlex.join(['siming', 'data', 'check', str(dataset.root)])}")

@@ -86,7 +86,7 @@ def test_below_five_clusters_there_is_no_interval(exams):
         assert row.value is not None and row.stderr is not None and row.low is row.high is None
         assert row.why == "few-clusters"
         assert row.flags == ("these-sites", "few-videos", "few-clusters")
-        assert notes(row) == ("Fewer than 5 students: no interval.",), "of an interval that is not there nothing is said"
+        assert notes(row) == ("Fewer than 5 students: no interval.",), "no note on an interval that is not there"
     assert difference(statistic("qwk"), made, made.predicting(made.reference)).p is None
 
 

@@ -46,7 +46,7 @@ def test_a_template_without_points_is_said_to_be_one(
 ) -> None:
     said = f"warning [labels-withheld] {book} [Li]: no table gives points: the labels are withheld"
     words = ["data", "build", f"--rubric={given['rubric']}", f"--labels={book}", f"--videos={given['videos']}"]
-    for more, count in ([], "3 videos, 0 scored steps, 0 raters"), ([str(tmp_path / "exams")], ": 3 videos, 12 steps, "):
+    for more, count in ([], "3 videos, 0 scored steps, 0 raters"), ([str(tmp_path / "exams")], "3 videos, 12 steps, "):
         assert main([*words, *more]) == 0
         shown = capsys.readouterr()
         assert shown.err.count("labels-withheld") == 1 and said in shown.err and count in shown.out
