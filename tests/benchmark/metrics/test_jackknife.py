@@ -15,7 +15,7 @@ from statsmodels.stats.multitest import multipletests
 from siming_tasks.benchmark.metrics import Estimate, Rows, difference, estimate
 from siming_tasks.benchmark.metrics.catalogue import share_of, statistic
 from siming_tasks.benchmark.metrics.correlation import leave_out
-from siming_tasks.benchmark.metrics.jackknife import holm, jackknife, mean
+from siming_tasks.benchmark.metrics.jackknife import Counted, holm, jackknife, mean
 from siming_tasks.common.errors import DataError
 from siming_tasks.study.words import notes
 from tests.benchmark.metrics.conftest import make_exams
@@ -183,6 +183,8 @@ def test_what_a_user_writes_may_be_undefined(matrix):
         assert row.value is None and row.why == "undefined"
     few = estimate(lambda m: m.predicted.sum() if len(m.video_ids) == 6 else nan, made)
     assert few.value == 6 and few.why == "undefined-without-one"
+    own = estimate(Counted(lambda m: m.predicted, lambda sums: sums[..., 0]), made)
+    assert own.value == 6 and "few-errors" not in own.flags  # it does not say that it is about errors
 
 
 def test_a_mean_of_values_is_taken_term_by_term(exams):

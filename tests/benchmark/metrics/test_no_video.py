@@ -73,6 +73,7 @@ def test_of_a_student_the_other_performances_are_known(matrix):
     assert said[:2].tolist() == [[3, 0], [3, 0]]
     assert said[2:].tolist() == step_prior(made)[2:].tolist()
     assert stated_columns(made)[0] == ["student"]
+    assert stated_columns(replace(made, columns={"student": tuple("abcde")})) == ([], {})  # none has two
 
 
 def test_columns_that_are_used_and_those_that_leak():

@@ -120,6 +120,8 @@ def test_the_four_forms_of_the_format_and_raw_replies(dataset: Dataset, tmp_path
          ":1: full_score/v001 failed; 4 steps without an answer. Ask it again", "warning"),
         ({**FULL, "response": '{"scores": {"cpr_01": 2, "cpr_02": 99, "cpr_03": 2}}'}, "reply-unread",
          "leaves 2 steps without a usable answer (cpr_02 off_scale, aed_01 absent); they count", "warning"),
+        ({**FULL, "response": '{"scores": {}}'}, "reply-unread", "4 steps without a usable answer (cpr_01 absent, "
+         "cpr_02 absent, cpr_03 absent, ...); they count", "warning"),
         ({**FULL, "scores": {"cpr_77": 1}}, "step-unknown", "1 answer on steps not asked of 'v001' ('cpr", "warning"),
         ({**CLIP, "step_id": "cpr_01", "score": 9}, "answer-missing",
          "step 'cpr_01' has no usable answer (off_scale); it counts as missing.", "warning"),

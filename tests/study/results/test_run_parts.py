@@ -197,6 +197,9 @@ def test_repeats_are_of_one_judge(
             line["siming_stderr"].update(usage={"model": name}) for line in lines])  # fmt: skip
     assert main(["compare", *map(str, files), *words, "--partial"]) == 1
     assert "The runs are of different models (m-1, m-2). They do not repeat" in capsys.readouterr().err
+    again = shutil.copy(files[0], tmp_path / f"again_{log.name}")
+    assert main(["compare", str(files[0]), str(again), *words, "--partial"]) == 0
+    capsys.readouterr()
 
 
 def test_an_address_and_how_requests_travel_may_differ(
