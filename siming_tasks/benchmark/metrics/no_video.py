@@ -103,7 +103,7 @@ def _frequent(matrix: ScoreMatrix, column: str) -> list[str]:
     return values if 2 <= len(values) <= MOST_VALUES else []
 
 
-def stated_columns(matrix: ScoreMatrix) -> tuple[list[str], dict[str, float]]:
+def used_and_leaking_columns(matrix: ScoreMatrix) -> tuple[list[str], dict[str, float]]:
     """Columns within which there is a prior; and those that are labels in disguise, with the area of their prior.
 
     A column is left out if how often a step goes wrong in the other clusters with the same value tells what goes wrong
@@ -258,7 +258,7 @@ def no_video_baselines(matrix: ScoreMatrix) -> dict[str, ScoreMatrix]:
     """Answers of every judge that can judge these data, with full points (or "correct") where one knows nothing."""
     timed = matrix.spans is not None or matrix.durations is not None
     made = {name: judge(matrix) for name, (judge, _) in JUDGES.items() if timed or name != "clock"}
-    made |= {f"{WITHIN}{column}": prior_within(matrix, column) for column in stated_columns(matrix)[0]}
+    made |= {f"{WITHIN}{column}": prior_within(matrix, column) for column in used_and_leaking_columns(matrix)[0]}
     judges = {name: matrix.predicting(answers) for name, answers in made.items()}
     return {name: judge.imputed() for name, judge in judges.items() if judge.answered.any()}
 

@@ -18,7 +18,7 @@ from siming_tasks.benchmark.metrics.no_video import (
     SHUFFLED,
     no_video_baselines,
     shuffled_answers,
-    stated_columns,
+    used_and_leaking_columns,
 )
 from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
@@ -325,7 +325,7 @@ def compare_judges(
         rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
     made = Comparison(
         setting, tuple(judges), first.answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals,
-        beats, tried, stated_columns(first)[1], beside, tuple(unseen), videos=len(first.video_ids),
+        beats, tried, used_and_leaking_columns(first)[1], beside, tuple(unseen), videos=len(first.video_ids),
     )  # fmt: skip
     return correct({setting: made})[setting]
 

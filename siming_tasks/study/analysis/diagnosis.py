@@ -14,7 +14,7 @@ from siming_tasks.options import Options
 from siming_tasks.study.analysis.compare_runs import rater_points
 from siming_tasks.study.analysis.comparison import compare_judges
 from siming_tasks.study.analysis.disputed import disputed_steps
-from siming_tasks.study.analysis.groups import groups, stated_columns
+from siming_tasks.study.analysis.groups import grouping_columns, groups
 from siming_tasks.study.analysis.history import history
 from siming_tasks.study.analysis.inputs import minimal_pairs, run_inputs
 from siming_tasks.study.analysis.paper_claims import full_video_and_clip, points_and_verdicts, totals_and_steps
@@ -80,7 +80,7 @@ def diagnose_matrix(
     rows += history(matrix, rubric, points, mapping=options.mapping)
     rows += sequential_credit(matrix)
     rows += pass_decisions(matrix, rubric, points, pass_mark=pass_mark)
-    rows += groups(matrix, stated_columns(dataset.video(name) for name in matrix.video_ids))
+    rows += groups(matrix, grouping_columns(dataset.video(name) for name in matrix.video_ids))
     rows += totals_and_steps(matrix)
     rows += minimal_pairs(matrix, list(read_pairs(dataset)))
     rows += run_inputs(run, setting, options)

@@ -56,7 +56,7 @@ def groups(matrix: ScoreMatrix, columns: Mapping[str, Mapping[str, str]]) -> Row
     return corrected(rows)
 
 
-def stated_columns(videos: Iterable[Video]) -> dict[str, dict[str, str]]:
+def grouping_columns(videos: Iterable[Video]) -> dict[str, dict[str, str]]:
     """By column that the data state (the site and every further one), by video, its value: text, whole numbers, yes."""
     columns: dict[str, dict[str, str]] = {}
     for video in videos:

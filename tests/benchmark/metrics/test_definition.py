@@ -14,7 +14,7 @@ from siming_tasks.benchmark.metrics.catalogue import select, statistic
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
 from siming_tasks.benchmark.metrics.jackknife import difference, holm
 from siming_tasks.benchmark.metrics.labels import CUTS
-from siming_tasks.benchmark.metrics.no_video import no_video_baselines, shuffled_answers, stated_columns
+from siming_tasks.benchmark.metrics.no_video import no_video_baselines, shuffled_answers, used_and_leaking_columns
 from siming_tasks.study.analysis.comparison import compare_judges
 from siming_tasks.study.analysis.physicians import MEAN, MINUS, beside_physicians
 from tests.benchmark.metrics import definition
@@ -159,7 +159,7 @@ def test_differences_and_no_video_baselines(name):
     }
     for label, other in mine.items():
         if label not in theirs:
-            assert "site" not in stated_columns(imputed)[0]
+            assert "site" not in used_and_leaking_columns(imputed)[0]
             continue
         said = theirs[label].predicted
         assert said[matrix.asked] == pytest.approx(other.said[matrix.asked], abs=1e-9)

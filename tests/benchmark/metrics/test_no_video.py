@@ -18,8 +18,8 @@ from siming_tasks.benchmark.metrics.no_video import (
     no_video_baselines,
     prior_within,
     shuffled_answers,
-    stated_columns,
     step_prior,
+    used_and_leaking_columns,
 )
 from tests.benchmark.metrics.conftest import make_exams, make_matrix
 
@@ -61,8 +61,8 @@ def test_within_a_site_only_its_own_labels_are_known(matrix):
     said = prior_within(made, "site")
     assert said[:6].tolist() == made.reference[:6].tolist()
     assert said[6].tolist() == step_prior(made)[6].tolist()
-    assert stated_columns(made) == ([], {"site": 1.0})  # it tells every label
-    assert stated_columns(made.videos(range(5))) == ([], {})  # one site alone has three
+    assert used_and_leaking_columns(made) == ([], {"site": 1.0})  # it tells every label
+    assert used_and_leaking_columns(made.videos(range(5))) == ([], {})  # one site alone has three
 
 
 def test_of_a_student_the_other_performances_are_known(matrix):
@@ -72,8 +72,8 @@ def test_of_a_student_the_other_performances_are_known(matrix):
     said = prior_within(made, "student")
     assert said[:2].tolist() == [[3, 0], [3, 0]]
     assert said[2:].tolist() == step_prior(made)[2:].tolist()
-    assert stated_columns(made)[0] == ["student"]
-    assert stated_columns(replace(made, columns={"student": tuple("abcde")})) == ([], {})  # none has two
+    assert used_and_leaking_columns(made)[0] == ["student"]
+    assert used_and_leaking_columns(replace(made, columns={"student": tuple("abcde")})) == ([], {})  # none has two
 
 
 def test_columns_that_are_used_and_those_that_leak():
@@ -83,9 +83,9 @@ def test_columns_that_are_used_and_those_that_leak():
     code = rng.integers(0, 3, 90)
     columns = {"year": tuple(str(2020 + k % 4) for k in range(90)), "sheet": tuple(f"{k}" for k in code),
                "date": tuple(str(k) for k in range(90)), "machine": ("A",) * 90}  # fmt: skip
-    used, leaks = stated_columns(replace(made, columns=columns))
+    used, leaks = used_and_leaking_columns(replace(made, columns=columns))
     assert used == ["site", "year", "sheet"] and not leaks  # a date is each video's own, a machine everybody's
-    used, leaks = stated_columns(replace(made, reference=pattern[code], columns=columns))
+    used, leaks = used_and_leaking_columns(replace(made, reference=pattern[code], columns=columns))
     assert "sheet" not in used and leaks == {"sheet": 1.0}
     noisy = np.where(rng.random((90, 12)) < 0.05, 3.0, pattern[code])
     rare = replace(made, reference=noisy, columns=columns)
@@ -93,7 +93,9 @@ def test_columns_that_are_used_and_those_that_leak():
     for v in range(90):
         same = (code == code[v]) & (np.arange(90) != v)
         rates[v] = (rare.reference[same] < 3).mean(axis=0)
-    assert stated_columns(rare)[1]["sheet"] == pytest.approx(roc_auc_score((rare.reference < 3).ravel(), rates.ravel()))
+    assert used_and_leaking_columns(rare)[1]["sheet"] == pytest.approx(
+        roc_auc_score((rare.reference < 3).ravel(), rates.ravel())
+    )
 
 
 def test_which_judges_there_are(matrix, exams):

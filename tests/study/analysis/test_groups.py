@@ -5,7 +5,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from siming_tasks.benchmark.exams import Video
-from siming_tasks.study.analysis.groups import groups, signed_error, stated_columns
+from siming_tasks.study.analysis.groups import grouping_columns, groups, signed_error
 from tests.study.analysis.exams import check_jackknife, drawn, exams
 
 
@@ -58,6 +58,6 @@ def test_a_judge_that_is_kinder_to_one_site_is_found_and_all_rows_are_one_family
 def test_columns_are_those_that_the_data_state():
     more = {"student": "s1", "year": 2024, "night": True, "notes": ["x"], "age": 30.5}
     videos = [Video("a", "a.mp4", 1.0, (), "north", more), Video("b", "b.mp4", 1.0, (), None, {"student": "s1"})]
-    assert stated_columns(videos) == {
+    assert grouping_columns(videos) == {
         "site": {"a": "north"}, "student": {"a": "s1", "b": "s1"}, "year": {"a": "2024"}, "night": {"a": "True"},
     }  # fmt: skip
