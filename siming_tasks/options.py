@@ -142,7 +142,7 @@ class Options:
     data: str = _option(
         "", "DIR|ORG/NAME", "data",
         "dataset folder, Hugging Face dataset (`org/name[@revision]`) or public set (`siming data fetch` lists them)",
-        "that of a finished run, otherwise the SYNTHETIC demo of an earlier lmms-eval run",
+        "that of a finished run, otherwise the SYNTHETIC demo, which lmms-eval draws",
     )  # fmt: skip
     split: str = _option(
         "", "[SPLIT:]PART", "data",
@@ -154,9 +154,9 @@ class Options:
         "`frames` (images, each with its time), `video` (a file for the model's own reader), `proxy` (a short file of "
         "the same frames) or `auto` (frames if the model takes several images)",
     )  # fmt: skip
-    frames: int = _option(64, "N", "shown", "frames per full video, except in `video` mode")
-    clip_frames: int = _option(16, "N", "shown", "frames per step clip, except in `video` mode")
-    frame_size: int = _option(896, "PIXELS", "shown", "longest side of the images in `frames` mode; never enlarged")
+    frames: int = _option(64, "N", "shown", "frames per full video; in `video` mode only for some classes")
+    clip_frames: int = _option(16, "N", "shown", "frames per step clip; in `video` mode only for some classes")
+    frame_size: int = _option(896, "PIXELS", "shown", "longest side of the images, except in `video` mode; never enlarged")
     clip_density: Literal["native", "matched"] = _option(
         "native", "", "shown", "`matched` samples clips at the rate of the full video; a control"
     )

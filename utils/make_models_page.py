@@ -64,7 +64,7 @@ def _notes(row: Backend) -> str:
         "; ".join(part for part in row.note.split("; ") if "transformers" not in part),
         row.tokens,
         row.frames and "with frames " + ", ".join(f"`{key}={value}`" for key, value in row.frames.items()),
-        row.needs and f"needs {', '.join(need.partition(' @ ')[0] for need in row.needs)}",
+        row.needs and f"needs {', '.join(need.rpartition('/')[2] for need in row.needs)}",
         row.video_needs and f"its reader needs {', '.join(row.video_needs)}",
         row.most_tokens and f"at most {row.most_tokens} new tokens",
     ]

@@ -78,7 +78,7 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
     metavar="NAME",
     help="keep this rater as a physician, even as --consensus",
 )
-@click.option("--different", nargs=2, multiple=True, metavar="A B", help="these similar names are two raters")
+@click.option("--different", nargs=2, multiple=True, metavar="A B", help="take these similar names for two")
 @click.option("--name", default="", help="name of the data set (default: that of the folder)")
 @click.option("--version", default="1", help="version of the data set")
 @click.option("--license", default="", help="what others may do with the data set, such as cc-by-nc-4.0")

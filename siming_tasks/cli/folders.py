@@ -83,7 +83,7 @@ def split(dir: str, options: Options, out: Path, key: Path) -> None:
 @click.option(
     "--gated",
     type=click.Choice(["auto", "manual", "no"]),
-    help="how access requests are approved (default: manual; SYNTHETIC data: no)",
+    help="how access requests are approved (default: manual; simulated videos: no)",
 )
 @click.option("--private", is_flag=True, help="make a new repository private")
 def push(dir: str, repo: str, options: Options, gated: str | None, private: bool) -> None:

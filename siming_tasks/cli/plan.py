@@ -51,7 +51,7 @@ _CHANNELS = {
 )
 @click.option("--price-in", type=cli.Number(0), help="price per million input tokens")
 @click.option("--price-out", type=cli.Number(0), help="price per million output tokens")
-@click.option("--canary", is_flag=True, help="instead, ask --model questions that need its sound or pictures")
+@click.option("--canary", is_flag=True, help="instead, ask --model questions about pictures and sound")
 @click.option("--model_args", default="", help="with --canary: as for lmms-eval")
 @click.option("--force_simple", is_flag=True, help="with --canary: as for lmms-eval")
 def plan(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 @click.option("--adjudicate", is_flag=True, help="decide the steps on which two raters differ")
 @click.option("--raters", nargs=2, metavar="A B", help="with --adjudicate: the two raters, if more have rated")
-@click.option("--different", nargs=2, multiple=True, metavar="A B", help="these similar names are two raters")
+@click.option("--different", nargs=2, multiple=True, metavar="A B", help="take these similar names for two")
 @click.option("--join", multiple=True, type=Path, help="first add another event log; may be repeated")
 def rate(
     dir: Path,
