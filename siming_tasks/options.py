@@ -156,7 +156,9 @@ class Options:
     )  # fmt: skip
     frames: int = _option(64, "N", "shown", "frames per full video; in `video` mode only for some classes")
     clip_frames: int = _option(16, "N", "shown", "frames per step clip; in `video` mode only for some classes")
-    frame_size: int = _option(896, "PIXELS", "shown", "longest side of the images, except in `video` mode; never enlarged")
+    frame_size: int = _option(
+        896, "PIXELS", "shown", "longest side of the images, except in `video` mode; never enlarged"
+    )
     clip_density: Literal["native", "matched"] = _option(
         "native", "", "shown", "`matched` samples clips at the rate of the full video; a control"
     )

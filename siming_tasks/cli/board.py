@@ -38,7 +38,9 @@ _SHOWN = 10
 @click.option("--parameters", default="", help="model card: parameters")
 @click.option("--license", default="", help="model card: license")
 @click.option("--description", default="", help="model card: description")
-@click.option("--saw-test-data", type=click.Choice(["no", "yes", "unknown"]), default="unknown", help="for the model card")
+@click.option(
+    "--saw-test-data", type=click.Choice(["no", "yes", "unknown"]), default="unknown", help="for the model card"
+)
 def submit(
     run_path: str, options: Options, labels: Path | None, out: Path | None, check: bool, **card: str | None
 ) -> int:

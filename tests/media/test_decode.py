@@ -108,6 +108,15 @@ def cut(path: Path, videos: Any, share: float = 0.6, **container: str) -> None:
     path.write_bytes(whole[: int(len(whole) * share) or whole.index(b"mdat") + 4])
 
 
+def cut_between(path: Path, videos: Any) -> None:
+    """A file that ends with its 30th frame, to the byte."""
+    data = videos.make(path, container={"movflags": "faststart"}, options={"bf": "0"}).read_bytes()
+    with av.open(str(path)) as container:
+        packets = [packet for packet in container.demux(video=0) if packet.size][:30]
+        end = int(packets[-1].pos or 0) + packets[-1].size
+    path.write_bytes(data[:end])
+
+
 def interleaved(path: Path, videos: Any) -> None:
     """Two recordings in one file whose clocks interleave: no two stamps are equal, yet their order is wrong."""
     first, later = videos.make(path).read_bytes(), [0, *range(1800, 90_000, 3600)]
@@ -120,6 +129,7 @@ FAULTY: list[tuple[str, Callable[[Path, Any], Any], str]] = [
     ("sound.mp4", sound_only, "contains no video."),
     ("cut.mp4", lambda path, videos: cut(path, videos, movflags="faststart"),
      "cut short or damaged: the last whole frame is at 0.9"),
+    ("between.mp4", cut_between, "cut short or damaged: the last whole frame is at 1.160 s"),
     ("headless.mp4", cut, "cannot be read (Invalid data"),  # index at the end
     ("empty.mp4", lambda path, videos: cut(path, videos, 0, movflags="faststart"), "contains no video frames."),
     ("raw.h264", lambda path, videos: videos.make(path, 30), "has frames without timestamps. Make a clean copy"),

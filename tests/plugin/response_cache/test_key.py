@@ -165,6 +165,15 @@ def test_weights_are_known_by_their_files_and_the_libraries_that_compute(
     known = {name: metadata.version(name) for name in ("lmms_eval", "torch")}  # those that are loaded
     assert known.items() <= identity_of(Echo())["versions"].items()
     assert identity_of(Echo(pretrained="a--b/c"))["files"] == {}  # no name that the hub's library would take
+    cached = tmp_path / "hub" / "models--org--small"  # as the hub's library keeps what it has fetched
+    for commit in ("1" * 40, "2" * 40):
+        (cached / "snapshots" / commit).mkdir(parents=True)
+        (cached / "snapshots" / commit / "config.json").write_text("{}")
+        (cached / "refs").mkdir(exist_ok=True)
+        (cached / "refs" / "main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert identity_of(Echo(pretrained="org/small"))["files"] == {"pretrained": "2" * 40}
+    assert identity_of(Echo(pretrained="org/small", revision="1" * 40))["files"] == {"pretrained": "1" * 40}
     assert identity_of(Echo(pretrained="~nobody-of-this-name/x"))["files"] == {}
 
 

@@ -170,6 +170,20 @@ def test_partial_logs_are_joined_and_two_answers_are_a_conflict(dataset: Dataset
     )
 
 
+def test_an_exam_asked_in_parts_is_one_record_and_no_part_is_asked_twice(dataset: Dataset, tmp_path: Path) -> None:
+    def asked(step: str, points: float, part: str = "") -> dict[str, Any]:
+        parsed = parse_reply(json.dumps({"scores": {step: points}}), [dataset.rubric.by_id[step]], "score")
+        return record_json("full_score", "v001", None, parsed, part=part, prompt="abc", dataset=dataset.digest)
+
+    parts = [asked("cpr_01", 2, "step:cpr_01"), asked("cpr_02", 1, "step:cpr_02")]
+    (record,) = flat(read_run(write_rows(tmp_path / "parts.jsonl", parts), dataset, strict=False).records)
+    assert record["answers"] == {"cpr_01": 2, "cpr_02": 1}
+    whole = asked("cpr_01", 1)
+    for number, rows in enumerate(([*parts, parts[0]], [whole, parts[0]], [parts[0], whole])):
+        path = write_rows(tmp_path / f"{number}.jsonl", rows)
+        assert f":{len(rows)}: full_score/v001 is already in {path}:1." in errors(read_run(path, dataset, strict=False))
+
+
 @pytest.mark.parametrize("failed_first", [True, False])
 @pytest.mark.parametrize(
     ("change", "said"),
