@@ -51,7 +51,12 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "sampling": (("media/sampler.py", "media/motion.py", "media/timeline.py"), ("tests/media",)),
     "labels": (
         ("data/withholding.py", "data/splits.py", "tools/board/disclosure.py"),
-        ("tests/data", "tests/study/results/test_splits.py", "tests/study/report/test_submission.py"),
+        (
+            "tests/data",
+            "tests/study/results/test_splits.py",
+            "tests/study/report/test_submission.py",
+            "tests/tools/exchange/test_push.py",
+        ),
     ),
     "keys": (("plugin/response_cache/key.py",), ("tests/plugin/response_cache",)),
 }

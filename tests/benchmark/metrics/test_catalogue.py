@@ -105,6 +105,7 @@ def test_tables_and_rows(exams):
     assert "not-comparable" in rows.one(RANKED, ALL, "qwk").flags  # 80 % answered
     row = replace(rows.one(RANKED, ALL, "qwk"), flags=())
     assert [flagged(row, "qwk", share).flags for share in (0.949, 0.95)] == [("not-comparable",), ()]
+    assert flagged(replace(row, value=None), "qwk", 0.5).flags == ()  # nothing that could be compared
     assert "not-comparable" not in rows.one(ANSWERED, ALL, "coverage").flags
     assert rows.of(READINGS).names("row") == ["mapping proportional", "mapping proportional-3/4", "positive error",
                                               "positive correct"]  # fmt: skip

@@ -183,6 +183,7 @@ def test_what_a_user_writes_may_be_undefined(matrix):
         assert row.value is None and row.why == "undefined"
     few = estimate(lambda m: m.predicted.sum() if len(m.video_ids) == 6 else nan, made)
     assert few.value == 6 and few.why == "undefined-without-one"
+    assert estimate(lambda m: 1.0, matrix(np.ones((1, 1)), np.ones((1, 1)))).degrees == 0
     own = estimate(Counted(lambda m: m.predicted, lambda sums: sums[..., 0]), made)
     assert own.value == 6 and "few-errors" not in own.flags  # it does not say that it is about errors
 

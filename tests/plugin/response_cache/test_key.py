@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.pathlib import import_path
 
 from siming_tasks.media import request_media, store
 from siming_tasks.plugin.hooks import docs
@@ -175,6 +176,17 @@ def test_weights_are_known_by_their_files_and_the_libraries_that_compute(
     assert identity_of(Echo(pretrained="org/small"))["files"] == {"pretrained": "2" * 40}
     assert identity_of(Echo(pretrained="org/small", revision="1" * 40))["files"] == {"pretrained": "1" * 40}
     assert identity_of(Echo(pretrained="~nobody-of-this-name/x"))["files"] == {}
+
+
+def test_a_class_is_known_by_the_source_of_all_that_it_builds_on(tmp_path: Path) -> None:
+    (file := tmp_path / "edited.py").write_text(
+        f"from {__name__} import Echo\n\nclass Base(Echo):\n    pass\n\nclass Edited(Base):\n    pass\n"
+    )
+    found = import_path(file, root=tmp_path, mode="importlib", consider_namespace_packages=False)
+    before = identity_of(found.Edited())["versions"]["source"]
+    assert before == identity_of(found.Edited())["versions"]["source"] != identity_of(Echo())["versions"]["source"]
+    file.write_text(file.read_text().replace("pass", "temperature = 1"))
+    assert identity_of(found.Edited())["versions"]["source"] != before
 
 
 def test_repeats_are_samples_of_their_own_and_padding_is_none(ask: Callable[..., Any]) -> None:

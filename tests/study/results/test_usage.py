@@ -87,6 +87,8 @@ def test_a_total_says_of_how_many_requests_it_is_known() -> None:
     assert found["attempts"] == {"total": 6, "failed": 5, "requests": 2} and found["errors"] == {"HTTP 500": 1}
     assert usage_line(found, 0).endswith("; 5 of 6 attempts failed; 1 of 5 replies came from an earlier command")
     assert usage_summary([used().conditions.usage, None]) is None
+    thirds = usage_summary({"cost": cost, "currency": "USD"} for cost in (0.1, 0.2))
+    assert thirds is not None and thirds["cost"]["USD"]["total"] == 0.3  # and not 0.30000000000000004
     waits = usage_summary([{"timeout": 600.0, "tries": 6}, {"timeout": None, "tries": 5, "stored": False}])
     assert waits is not None and waits["not_stored"] == 1
     assert waits["waits"] == [{"timeout": 600.0, "tries": 6}, {"timeout": None, "tries": 5}]

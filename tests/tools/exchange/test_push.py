@@ -161,6 +161,7 @@ def in_info(root: Path) -> None:
     [
         (lambda root: (root / "key.json").write_text("{}"), "key.json is there"),
         (lambda root: (root / "media" / "notes.txt").write_text("v001 fails"), "media/notes.txt is there"),
+        (lambda root: (root / "media" / "more").symlink_to("/etc"), "media/more is there"),
         (lambda root: (root / "README.md").unlink(), "README.md is missing"),
         (in_info, "dataset.yaml has 'label_sources'"),
         (lambda root: in_first_row(root, errors=[], reason="too shallow"), "videos.jsonl has more keys"),
