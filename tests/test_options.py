@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from siming_tasks.cli.main import COMMANDS, main
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import MEDIA_MODES
@@ -76,6 +77,16 @@ def test_a_wrong_variable_is_refused_by_name_value_and_accepted_values() -> None
         with pytest.raises(OptionsError) as caught:
             Options.from_env({name: text})
         assert str(caught.value) == f"{name}={text!r} {reason}"
+
+
+def test_what_no_file_could_name_is_refused_by_every_option_and_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is not UTF-8 reaches Python with half surrogates, which no file that we write can have."""
+    for name in ("data", "replies", "cache", "split"):
+        with pytest.raises(OptionsError, match="is not UTF-8"):
+            Options(**{name: "aus\udcffgabe"})
+    for words in COMMANDS:
+        assert main([*words.split(), "aus\udcffgabe"]) == 2
+        assert "is not UTF-8. Rename the file or folder." in capsys.readouterr().err, words
 
 
 def test_a_misspelt_variable_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:

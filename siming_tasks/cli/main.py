@@ -14,6 +14,7 @@ import click
 from siming_tasks import __version__
 from siming_tasks.cli.terminal import safe_terminal
 from siming_tasks.common.errors import OptionsError, SimingError, system_message
+from siming_tasks.common.sanitize import well_formed
 
 COMMANDS = {
     "score": ("score:score", "Score a run without a model."),
@@ -114,6 +115,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     how: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _print_tasks_path}
     siming = click.option("--tasks-path", help=text, **how)(siming)
     with safe_terminal():
+        if unreadable := [word for word in words if well_formed(word) != word]:  # no file that is written can name it
+            return _refuse(words, f"the argument {unreadable[0]!r} is not UTF-8. Rename the file or folder.", 2)
         try:
             return int(siming.main(words, "siming", standalone_mode=False) or 0)
         except click.ClickException as error:

@@ -27,6 +27,7 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.plugin.hooks.results import RECORD, failed_requests, note_of_replies
 from siming_tasks.plugin.host import Wrap
 from siming_tasks.plugin.preflight import is_siming_task
+from siming_tasks.study.results.discovery import REFERENCE_MODEL
 
 PARTIAL = ".partial"
 """Ending of the new name of a file that is not whole."""
@@ -60,7 +61,8 @@ def _save_results(save: Any, self: Any, results: Any, samples: Any, datetime_str
             if evaluation["predictions"] is None:  # they could not be written
                 file = f"siming_predictions_{name.removeprefix('siming_')}.jsonl"
                 run.incomplete.append(Path(self.output_path or ".", file))
-    if any(map(is_siming_task, results["configs"].values())):
+    on_board = results.get("config", {}).get("model") != REFERENCE_MODEL
+    if (on_board or not withheld) and any(map(is_siming_task, results["configs"].values())):
         _note_next(_folder(self), logged=samples is not None, withheld=bool(withheld))
     _end_if_incomplete(run)
 

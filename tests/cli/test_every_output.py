@@ -103,9 +103,10 @@ def given() -> Iterator[Path]:
     (root / "job_asked.jsonl").write_text(json.dumps(asked) + "\n")
     (root / "inbox" / "lab").mkdir(parents=True)
     (root / "inbox.senders.txt").write_text("lab")
-    (root / "inbox.ledger.jsonl").write_text("")
     archive = str(root / "inbox" / "lab" / "m.zip")
     assert main(["board", "submit", str(run), "--out", archive, "--data", str(data.root)]) == 0
+    board = ["--out", str(root / "board"), "--data", str(data.root), "--new-ledger"]
+    assert main(["board", "build", str(root / "inbox"), *board]) == 0
     yield root
     shutil.rmtree(root, ignore_errors=True)
 

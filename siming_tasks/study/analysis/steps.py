@@ -24,10 +24,10 @@ FEW = f"Fewer than {FEWEST_WRONG} videos have this step wrong: no interval."
 TABLES: Mapping[str, TableText] = {
     "steps": TableText(
         "Steps",
-        "Each step by itself, the judge against {reference} and the physicians against each other, most errors missed "
-        "first. Wrong: share of the exams with an error in this step. Errors missed: share of these that the judge "
-        "called correct. False alarms: share of the other exams that it called wrong. Bias: judge minus reference, in "
-        "points (for verdicts, a share of the exams).",
+        "Each step by itself, the judge against {reference} and the physicians against each other. Wrong: share of the "
+        "exams with an error in this step. Errors missed: share of these that the judge called correct. False alarms: "
+        "share of the other exams that it called wrong. Bias: judge minus reference, in points (for verdicts, a share "
+        "of the exams).",
         {"imperfect": "wrong", "kappa": "kappa", "missed": "errors missed", "false_alarms": "false alarms",
          "bias": "bias", "physicians": "physicians' kappa"},
     )

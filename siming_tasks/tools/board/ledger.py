@@ -96,6 +96,8 @@ class Ledger:
                 line = Line(seen=now, sender=entry.sender, archive=name, sha256=digest, mapping=self.mapping,
                             exams=list(self.exams), shown=dict(shown))  # fmt: skip
                 text += line.model_dump_json() + "\n"
+        if not text:
+            return  # an empty ledger is one that was lost
         with atomic_write(self.path, private=True) as stream:
             stream.write(text)
             stream.flush()
@@ -117,13 +119,14 @@ def open_ledger(inbox: Path, archives: int, dataset: Dataset, options: Options, 
     """
     senders, path, lines = read_senders(inbox), _beside(inbox, ".ledger.jsonl"), list[Line]()
     with locked(f"{path}.lock"):
-        if new and path.exists():
+        is_there = path.exists() and path.stat().st_size > 0
+        if new and is_there:
             raise DataError(f"{path}: a ledger already exists. Leave --new-ledger out.")
-        if not new and not path.exists():
+        if not new and not is_there:
             raise DataError(
-                f"{path}: no such file, but {inbox} contains {counted(archives, 'archive')}. Put it back. A new one "
-                f"(--new-ledger) forgets all published results, and allows {NUMBERS} more per sender and setting on "
-                "the same hidden labels."
+                f"{path}: {'empty' if path.exists() else 'no such file'}, but {inbox} contains "
+                f"{counted(archives, 'archive')}. Put it back. A new one (--new-ledger) forgets all published results, "
+                f"and allows {NUMBERS} more per sender and setting on the same hidden labels."
             )
         text = "" if new else read_text(path, 256_000_000)
         text += "" if text.endswith("\n") or not text else "\n"

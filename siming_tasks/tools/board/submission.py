@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import struct
 import zipfile
 import zlib
@@ -20,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from siming_tasks import __version__
 from siming_tasks.benchmark.tasks import STANDARD_TASKS, TASKS
@@ -66,12 +67,18 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _plain_url(text: str) -> str:
+    if text and not re.fullmatch(r"https?://[^\s<>\"'@?]*", text):
+        raise ValueError("should begin with https:// or http://, without user, password, query and spaces")
+    return text
+
+
 class ModelCard(_Model):
     """The model that answered. ``url`` leads to the model or its paper, without user, password and query."""
 
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
     organization: Line = ""
-    url: Annotated[str, Field(pattern=r"^(https?://[^\s<>\"'@?]*)?$", max_length=300)] = ""
+    url: Annotated[str, Field(max_length=300), AfterValidator(_plain_url)] = ""
     parameters: Line = ""
     license: Line = ""
     description: Annotated[str, Field(max_length=2000)] = ""

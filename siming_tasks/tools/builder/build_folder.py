@@ -132,7 +132,7 @@ def overview(plan: BuildPlan) -> tuple[list[str], list[list[str]], list[str]]:
         counts += [sum(not row.applicable for row in rows), len(timed), len(plan.ids) - len(rows)]
         lines.append([step.id, *map(str, counts)])
     of_videos = {row.video: row.about for row in plan.rows}
-    judged = [row for row in plan.rows if row.scores or not row.applicable]
+    judged = [row for row in plan.rows if row.scores and row.applicable]
     sizes = {"video": plan.ids, "scored step": judged, "rater": plan.raters, "student": plan.students}
     notes = [", ".join(counted(len(each), noun) for noun, each in sizes.items()) + "."]
     notes += [f"The consensus is {plan.reference!r}, who is not a physician here."] if plan.reference else []

@@ -193,7 +193,7 @@ def _describe(folder: Path, rows: Sequence[dict[str, Any]], recipe: Mapping[str,
         "languages": ["en"],
         "label_sources": {"raters": ["rater_a", "rater_b"], "rule": "true by construction"},
         "simulation": dict(recipe),
-        **({"sound": True} if recipe["sound"] else {}),
+        "sound": recipe["sound"],
     }
     media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
     with resources.as_file(resources.files("siming_tasks.benchmark.rubrics") / "default.yaml") as rubric:

@@ -238,7 +238,11 @@ def test_an_inbox_without_its_ledger_or_list_is_refused(dozen: Dataset, tmp_path
     assert ledger.stat().st_mode & 0o077 == 0
     with pytest.raises(DataError, match=r"a ledger already exists\. Leave --new-ledger out"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, new_ledger=True, **how)
-    ledger.write_text(ledger.read_text()[:-30])
+    whole = ledger.read_text()
+    ledger.write_text("")
+    with pytest.raises(DataError, match=r"inbox\.ledger\.jsonl: empty, but .* Put it back"):
+        build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
+    ledger.write_text(whole[:-30])
     with pytest.raises(DataError, match=r"inbox\.ledger\.jsonl:1: not a line of a ledger"):
         build_board(inbox, dozen, tmp_path / "board", OPTIONS, **how)
     (tmp_path / "inbox.senders.txt").write_text("acme\nother, ACME\n")
@@ -254,7 +258,8 @@ from siming_tasks.options import Options
 from siming_tasks.tools.board import build
 write = build._write_page
 build._write_page = lambda *given: (Path(sys.argv[3] + ".ready").touch(), time.sleep(float(sys.argv[4])), write(*given))
-build.build_board(Path(sys.argv[2]), open_dataset(Path(sys.argv[1])), Path(sys.argv[3]), Options(), progress=False)
+build.build_board(Path(sys.argv[2]), open_dataset(Path(sys.argv[1])), Path(sys.argv[3]), Options(), progress=False,
+                  new_ledger=not Path(sys.argv[2] + ".ledger.jsonl").exists())
 """
 
 
@@ -263,7 +268,6 @@ def test_a_killed_build_has_counted_and_two_at_once_take_turns(lab, tmp_path: Pa
     inbox = tmp_path / "inbox"
     packed(lab, "noisy", inbox / "acme" / "1.zip")
     (tmp_path / "inbox.senders.txt").write_text("acme")
-    (tmp_path / "inbox.ledger.jsonl").write_text("")
 
     def start(name: str, seconds: int) -> subprocess.Popen[bytes]:
         words = map(str, (lab.dataset.root, inbox, tmp_path / name, seconds))
@@ -400,7 +404,7 @@ def test_submit_then_board(command: Callable[..., Any], exams: Dataset, make_run
     assert "lab/bad.zip: not a readable zip archive" in said and Path("board/board.json").read_bytes() == before
     Path("model.zip").rename("inbox/lab/model.zip")
     for words, why in ((("submit", "--check", "none.zip"), "none.zip: no such file"),
-                       (("submit", "run", "--url", "javascript:alert(1)"), "--url: "),
+                       (("submit", "run", "--url", "javascript:alert(1)"), "--url: should begin with https:// or http://"),
                        (("build", "inbox", "--out", "run"), "run: already exists and is not a board"),
                        (("build", "run"), "no *.zip found")):  # fmt: skip
         code, said = command(*words)
@@ -418,7 +422,8 @@ def test_a_board_of_withheld_labels_is_built_with_the_public_folder_and_the_labe
     build = ["board", "build", "inbox", "--out", "board", "--data"]
     assert main([*build, str(exams.root), "--new-ledger"]) == 1
     assert "of withheld labels that is the public folder, with --labels KEYFILE." in capsys.readouterr().err
-    assert main([*build, "public", "--labels", "key.json"]) == 0
+    assert not Path("inbox.ledger.jsonl").exists()  # nothing was accepted
+    assert main([*build, "public", "--labels", "key.json", "--new-ledger"]) == 0
     assert "board/index.html: 1 submission." in capsys.readouterr().out
 
 
