@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -115,8 +116,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     how: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _print_tasks_path}
     siming = click.option("--tasks-path", help=text, **how)(siming)
     with safe_terminal():
-        if unreadable := [word for word in words if well_formed(word) != word]:  # no file that is written can name it
-            return _refuse(words, f"the argument {unreadable[0]!r} is not UTF-8. Rename the file or folder.", 2)
+        if unreadable := [name for name in (*words, os.path.abspath(os.curdir)) if well_formed(name) != name]:
+            return _refuse(words, f"{unreadable[0]!r} is not UTF-8. Rename the file or folder.", 2)
         try:
             return int(siming.main(words, "siming", standalone_mode=False) or 0)
         except click.ClickException as error:

@@ -103,7 +103,7 @@ _WAYS_OUT = {
     errno.EFBIG: "The file system or a limit allows no larger file. Choose another place.",
     errno.EIO: "The disk or the network failed. Choose another place.",
     errno.ESTALE: f"The network folder has changed. {_AGAIN}",
-    errno.ENOENT: f"It does not exist, or was removed meanwhile. {_AGAIN}",
+    errno.ENOENT: f"Check the path. If it was removed meanwhile: {_AGAIN[0].lower()}{_AGAIN[1:]}",
     errno.EMFILE: "Allow more open files (ulimit -n), or use fewer jobs.",
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Choose another place, or change the permissions."),
     **dict.fromkeys(

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 
 from siming_tasks.benchmark.exams import StepLabel, Video
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_path, read_text, read_yaml, sha256_file, sha256_json
 from siming_tasks.common.output_folder import check_place, output_folder
@@ -75,6 +76,12 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
     facts = {name: row.rater() for name, row in labels.raters.items()}
     meta = {**dataset.meta, "different": labels.different}
     return replace(dataset, videos=tuple(videos), rater_facts=facts, meta=meta)
+
+
+def refuse_unknown_rater(dataset: Dataset, rater: str) -> None:
+    """Refuse a rater whom the whole data set does not have; it may be a part of one (DataError)."""
+    if rater != CONSENSUS and rater not in (dataset.whole or dataset).raters:
+        check_reference(dataset, rater)
 
 
 def check_reference(dataset: Dataset, rater: str) -> None:

@@ -31,6 +31,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, resolve_dataset, verify_media
 from siming_tasks.data.consent import UNSTATED
 from siming_tasks.data.splits import take_part
+from siming_tasks.data.withholding import refuse_unknown_rater
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.options import Options
 from siming_tasks.plugin import host
@@ -160,11 +161,14 @@ def run_of(options: Options) -> RunContext:
     Without ``options.data`` it is about the synthetic demo, which is made on first use.
 
     Raises:
-        DataError: the data set is missing or wrong.
+        DataError: the data set is missing or wrong, or has no such rater.
     """
     with _LOCK:
         root = _root_of(options)
-        return _run(options, root, _stamp_of(root))
+        run = _run(options, root, _stamp_of(root))
+        if not run.dataset.withheld:
+            refuse_unknown_rater(run.dataset, options.rater)
+        return run
 
 
 @lru_cache(maxsize=8)

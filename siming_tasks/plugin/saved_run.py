@@ -23,6 +23,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.sanitize import visible
 from siming_tasks.plugin.hooks.results import RECORD, failed_requests, note_of_replies
 from siming_tasks.plugin.host import Wrap
@@ -56,6 +57,9 @@ def _save_results(save: Any, self: Any, results: Any, samples: Any, datetime_str
     withheld = []
     for name, row in results["results"].items():
         evaluation = row.get(f"{RECORD},none")
+        if isinstance(evaluation, Mapping):
+            rater = evaluation.get("options", {}).get("rater", CONSENSUS)
+            _REFERENCES["the raters' consensus" if rater == CONSENSUS else rater] = None
         if isinstance(evaluation, Mapping) and "predictions" in evaluation:
             withheld.append(name)
             if evaluation["predictions"] is None:  # they could not be written
@@ -147,9 +151,12 @@ def _end_if_incomplete(run: _SavedRun) -> None:
 _NEXT: dict[str, list[str]] = {"report": [], "board submit": [], "": []}
 """Quoted folders of this process's runs by the command that is to be typed next; "": replies were not saved."""
 
+_REFERENCES: dict[str, None] = {}
+"""Whose labels this process's runs were scored against."""
+
 _MEANING = (
-    "In the table, `plcc`, `srcc`, `qwk` and `mcc` are agreement with the raters' consensus: 1 is perfect, no-video "
-    "baselines are near 0; ± is the standard error."
+    "In the table, `plcc`, `srcc`, `qwk` and `mcc` are agreement with {}: 1 is perfect, no-video baselines are near 0; "
+    "± is the standard error."
 )
 
 
@@ -172,7 +179,8 @@ def next_step() -> str:
 
 def _print_next() -> None:
     note = note_of_replies()
-    messages = [_MEANING] if _NEXT["report"] or _NEXT[""] else []  # a run without labels has no numbers
+    has_numbers = _NEXT["report"] or _NEXT[""]  # a run without labels has none
+    messages = [_MEANING.format(", ".join(_REFERENCES))] if has_numbers else []
     messages += filter(None, [failed_requests()])
     messages += [str(note), next_step()] if note.is_many else [f"{next_step()}\n{note}".rstrip()]
     with suppress(OSError, ValueError):  # nobody is listening any more

@@ -72,7 +72,10 @@ def test_the_last_line_is_a_command_that_works(
     assert main([*words[1:], "--out", str(tmp_path / "report"), "--video-files", "none"]) == 0
     assert (tmp_path / "report" / "index.html").is_file(), capsys.readouterr().err
     (script := tmp_path / "without.py").write_text(WITHOUT)
-    unsaved = host(*ORACLE, "siming_full_score", data=short_demo, script=str(script), name="unsaved")
+    assert "agreement with the raters' consensus: 1 is perfect" in run.output
+    unsaved = host(*ORACLE, "siming_full_score", data=short_demo, script=str(script), name="unsaved",
+                   SIMING_RATER="rater_a")  # fmt: skip
+    assert "agreement with rater_a: 1 is perfect" in unsaved.output
     assert "Add --output_path results --log_samples; then: siming report results" in last_line(unsaved)
 
 

@@ -69,17 +69,29 @@ class Pair:
 
     Attributes:
         estimate: the difference with its interval, p and Holm's p.
-        state: ``better`` (the leader is, beyond chance), ``as good`` (the answers are the same), ``open``, or ``not
-            tested``; ``why``: the reason of the last two, if there is one.
         leader: the one with the larger value; empty where both are equal.
+        why: reason of ``as good``, of ``not tested``, or of an ``open`` whose lead does not count whatever its p is.
+        same: they gave the same answers.
     """
 
     a: str
     b: str
     estimate: Estimate
-    state: str
     leader: str = ""
     why: str = ""
+    same: bool = False
+
+    @property
+    def state(self) -> str:
+        """``better`` (the leader is, beyond chance), ``as good`` (the answers are the same), ``open``, ``not tested``.
+
+        It follows from Holm's p as it is now: who corrects over more tests changes the state, too.
+        """
+        if self.same:
+            return "as good"
+        if self.estimate.p is None:
+            return "not tested"
+        return "open" if self.why or claim_of(self.estimate).kind == "open" else "better"
 
     @property
     def better(self) -> str:
@@ -358,16 +370,16 @@ def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], ma
     value = found.value or 0.0
     leader = "" if abs(value) <= NOISE else a if value > 0 else b
     if np.array_equal(judges[a].imputed().predicted, judges[b].imputed().predicted, equal_nan=True):
-        return Pair(a, b, found, "as good", "", "Their answers are the same.")
+        return Pair(a, b, found, why="Their answers are the same.", same=True)
     if found.p is None:
-        return Pair(a, b, found, "not tested", leader, reason(found))
+        return Pair(a, b, found, leader, reason(found))
     both = judges[a].answered & judges[b].answered
     if not both[judges[a].asked].all():
         shared = [replace(judges[name], asked=judges[name].asked & both) for name in (a, b)]
         first, second = (jackknife(statistic(headline(m.answer), mapping), m).value for m in shared)
         if not (first - second) * value > 0:
-            return Pair(a, b, found, "open", leader, "on the steps that both answered there is no such lead")
-    return Pair(a, b, found, "tested", leader)
+            return Pair(a, b, found, leader, "on the steps that both answered there is no such lead")
+    return Pair(a, b, found, leader)
 
 
 def _lead(a: Jackknifed, b: Jackknifed, key: str, share: float) -> Estimate:
@@ -418,7 +430,8 @@ def correct(comparisons: Mapping[str, Comparison]) -> dict[str, Comparison]:
     corrected = dict(zip(tested, adjusted, strict=True))
     out = {}
     for setting, made in comparisons.items():
-        pairs = tuple(_decided(pair, corrected.get((setting, place))) for place, pair in enumerate(made.pairs))
+        pairs = tuple(replace(pair, estimate=replace(pair.estimate, p_holm=corrected.get((setting, place))))
+                      for place, pair in enumerate(made.pairs))  # fmt: skip
         known = {(f"{pair.a} minus {pair.b}", made.headline): pair.estimate.p_holm for pair in pairs}
         rows = Rows(replace(row, p_holm=known.get((row.row, row.metric))) if row.table == DIFFERENCES else row
                     for row in made.rows)  # fmt: skip
@@ -426,13 +439,6 @@ def correct(comparisons: Mapping[str, Comparison]) -> dict[str, Comparison]:
         out[setting] = replace(made, rows=rows, pairs=pairs, ranks=_ranks(made, pairs), tests=len(tested),
                                detectable=detectable)  # fmt: skip
     return out
-
-
-def _decided(pair: Pair, p: float | None) -> Pair:
-    if p is None or pair.state != "tested":  # with a reason, its lead is not in the answers
-        return pair if p is None else replace(pair, estimate=replace(pair.estimate, p_holm=p))
-    found = replace(pair.estimate, p_holm=p)
-    return replace(pair, estimate=found, state="open" if claim_of(found).kind == "open" else "better")
 
 
 def _ranks(made: Comparison, pairs: Sequence[Pair]) -> dict[str, Rank]:

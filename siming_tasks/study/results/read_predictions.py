@@ -151,6 +151,9 @@ def load_predictions(
         what = f"no line is a prediction for {part}{dataset.name}, {dataset.version}."
         what += "".join(f" The first: {problem}" for problem in problems[:1])
         problems.append(Problem("no-predictions", what, fix, shown))
+    counted_lines = {(str(file), line) for parts in collector.found.values() for _, file, line in parts.values()}
+    of_answers = ("request-failed", "reply-unread", "answer-missing")  # not of a line in whose place another counts
+    problems[:] = [each for each in problems if each.code not in of_answers or (each.file, each.line) in counted_lines]
     records = collector.records(dataset)
     problems += parser.disagreements
     problems += condition_problems(records, dataset, shown, allow)

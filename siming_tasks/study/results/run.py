@@ -24,6 +24,7 @@ from siming_tasks.common.printed_value import counted, share_text
 from siming_tasks.data import Dataset, as_dataset, check_reference
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.data.splits import take_part
+from siming_tasks.data.withholding import refuse_unknown_rater
 from siming_tasks.options import Options
 from siming_tasks.study.results.discovery import RunSource, asked_ids, dataset_folder, run_at
 from siming_tasks.study.results.evaluate_records import count_questions, evaluate_records, partial_text
@@ -102,11 +103,6 @@ class Run(Shown):
         asked = asked_ids(setting, (whole or self.dataset).videos, have, slices=slices, partial=self.partial)
         return asked & frozenset(expected_ids(TASKS[setting], self.dataset.videos)) if whole else asked
 
-    def _refuse_stranger(self, rater: str) -> None:
-        """Refuse a rater whom nobody knows (DataError); labels that are withheld are none, and no fault."""
-        if rater != CONSENSUS and rater not in (self.dataset.whole or self.dataset).raters:
-            check_reference(self.dataset, rater)
-
     def score_matrix(self, setting: str, rater: str = CONSENSUS, cluster: UnitChoice = "auto") -> ScoreMatrix:
         """Reference and answers of one setting as videos × steps.
 
@@ -116,7 +112,7 @@ class Run(Shown):
         """
         key = setting_named(setting), rater, cluster
         if key not in self._matrices:
-            self._refuse_stranger(rater)
+            refuse_unknown_rater(self.dataset, rater)
             records, asked = self.records.get(key[0], ()), self.asked(key[0])
             made = build_score_matrix(records, self.dataset, key[0], rater, cluster=cluster, asked=asked)
             self._matrices[key] = made
@@ -164,7 +160,7 @@ class Run(Shown):
         """
         import pandas  # not at import time: slow
 
-        self._refuse_stranger(rater)
+        refuse_unknown_rater(self.dataset, rater)
 
         rubric, rows = self.dataset.rubric, []
         for name in self.settings:

@@ -7,7 +7,7 @@ A line of the job is ``custom_id`` (the request's id, ``#`` and the hash of what
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from siming_tasks.benchmark.record import Record, is_asked_again
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.output_folder import output_folder
+from siming_tasks.common.sanitize import one_line
 from siming_tasks.data.consent import HERE, UNSTATED
 from siming_tasks.plugin.run_context import Doc
 from siming_tasks.study.results.run import Run
@@ -140,6 +141,14 @@ def refuse_unlike(asked: Asked, model: str, answered: dict[str, Record]) -> None
             unknown = conditions.parts and name in ("prompt", "reply_schema")  # of all parts together
             if now != then and then is not None and not unknown:
                 raise DataError(
-                    f"{request.id}: has another {name} than in the run that answers it: {now} against "
-                    f"{then}. Give the options of the first job."
+                    f"{request.id}: has another {name} than in the run that answers it: {_difference(now, then)}. "
+                    "Give the options of the first job."
                 )
+
+
+def _difference(now: Any, then: Any) -> str:
+    """Two values, or of two mappings the entries that differ, in short."""
+    if not (isinstance(now, Mapping) and isinstance(then, Mapping)):
+        return f"{now} against {then}"
+    keys = [key for key in {**then, **now} if then.get(key) != now.get(key)]
+    return ", ".join(f"{key} {one_line(now.get(key), 40)} against {one_line(then.get(key), 40)}" for key in keys)

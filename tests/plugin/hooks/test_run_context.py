@@ -16,6 +16,7 @@ from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, restate
 from siming_tasks.media import UNKNOWN
+from siming_tasks.options import Options
 from siming_tasks.plugin import hooks, run_context
 from siming_tasks.plugin.hooks.docs import documents
 from siming_tasks.plugin.reply import Reply
@@ -59,6 +60,12 @@ def test_a_run_asks_about_the_part_of_a_split_that_it_is_told(run: Dataset, begi
     assert "split" not in hooks.metadata_full_score
     with pytest.raises(DataError, match=r"no video is in the split 'dev'. Its videos state person:dev \(1\)"):
         begin(root, SPLIT="dev")
+
+
+def test_a_rater_whom_the_data_do_not_have_is_refused_before_anything_is_asked(run: Dataset) -> None:
+    with pytest.raises(DataError, match="no rater 'rater_x'; there are consensus, rater_a, rater_b"):
+        run_of(Options(data=str(run.root), rater="rater_x"))
+    assert run_of(Options(data=str(run.root), rater="rater_a")).options.rater == "rater_a"
 
 
 def test_data_that_changed_on_disk_are_read_again(run: Dataset, begin: Begin, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from siming_tasks.study.analysis.comparison import (
     OVER_NO_VIDEO,
     RANKED,
     compare_judges,
+    correct,
     pair_sentence,
 )
 from siming_tasks.study.analysis.verdicts import four_answers, no_video_sentence
@@ -70,6 +71,30 @@ def test_tests_ranks_and_what_they_leave_open(judges):
     assert {(pair.a, pair.b) for pair in against.pairs} == {("weak", "good"), ("copy", "good")}
     text = json.dumps(found.to_json(), allow_nan=False)
     assert {"rows", "pairs", "ranks", "sentence", "rivals", "beats"} <= json.loads(text).keys()
+
+
+def test_what_is_better_follows_from_the_correction_over_all_settings():
+    """Each of two settings alone calls more judges better than both together do."""
+    rng = np.random.default_rng(1)
+    shares = (0.7, 0.45, 0.4, 0.35)
+    alone = {}
+    for answer in ("score", "error"):
+        made = make_exams(rng, videos=40, answer=answer)
+        alone[answer] = compare_judges({f"j{n}": judge_of(made, rng, share) for n, share in enumerate(shares)})
+    both = correct(alone)
+    p = [pair.estimate.p for found in both.values() for pair in found.pairs]
+    assert [pair.estimate.p_holm for found in both.values() for pair in found.pairs] == pytest.approx(
+        multipletests(p, method="holm")[1]
+    )
+    counts = []
+    for comparisons in (alone, both):
+        better = [pair for found in comparisons.values() for pair in found.pairs if pair.state == "better"]
+        assert all(pair.estimate.p_holm <= 0.05 for pair in better)
+        counts.append(len(better))
+        for found in comparisons.values():
+            wins = {run: sum(pair.better == run for pair in found.pairs) for run in found.runs}
+            assert {run: rank.high for run, rank in found.ranks.items()} == {run: 4 - wins[run] for run in found.runs}
+    assert counts[0] > counts[1] > 0
 
 
 @pytest.mark.parametrize("answer", ["score", "error"])

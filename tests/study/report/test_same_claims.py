@@ -62,6 +62,7 @@ def of_json(setting: str, part: dict[str, Any], answers: list[dict[str, Any]]) -
         facts[setting, "better than", judge] = f"{won.count(judge)} of {others}" if rank and others else ""
     for pair in part["pairs"]:
         better = pair["leader"] if pair["state"] == "better" else ""
+        assert not better or pair["p_holm"] <= 0.05, "corrected over all settings, not over this one"
         facts[(setting, "pair", *sorted((pair["a"], pair["b"])))] = (pair["state"], better)
         facts[(setting, "p", *sorted((pair["a"], pair["b"])))] = pair["p_holm"]
     for each in answers:

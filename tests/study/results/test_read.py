@@ -211,6 +211,15 @@ def test_an_answer_takes_the_place_of_a_failed_request_that_was_asked_alike(
         assert seen[answered[0]["id"]] == "ok"  # whoever keeps replies has the answer last
 
 
+def test_nothing_is_said_of_a_line_in_whose_place_another_counts(dataset: Dataset, tmp_path: Path) -> None:
+    failed, answered = "[LMMS_EVAL_REQUEST_FAILED] x", reply("full_score", STEPS, 1)
+    for name, text in (("1", failed), ("2", failed), ("3", answered)):
+        write_rows(tmp_path / f"{name}.jsonl", [{**FULL, "response": text}])
+    for names, count in (("1",), 1), (("1", "2"), 1), (("1", "2", "3"), 0), (("3", "1"), 0):
+        run = read_run([tmp_path / f"{name}.jsonl" for name in names], dataset, strict=False)
+        assert [problem.code for problem in run.problems].count("request-failed") == count, names
+
+
 def test_a_request_that_failed_twice_stays_failed(dataset: Dataset, tmp_path: Path) -> None:
     first = complete_run(dataset)[0]
     for number in range(2):

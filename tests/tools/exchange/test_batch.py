@@ -232,7 +232,8 @@ def test_what_is_missing_is_asked_as_before_and_joined(
     capsys.readouterr()
     other = ["run", "requests", str(tmp_path / "x.jsonl"), "--model", "m", *FEW, "--missing", first]
     assert main([*other, "--clip-frames", "2"]) == 1
-    assert "has another media than in the run" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "has another media than in the run that answers it: n_frames 2 against 3" in said and "{" not in said
     assert main([*other, "--model", "m2"]) == 1
     assert "is answered by 'm' in the run, not by 'm2'" in capsys.readouterr().err
     again = job(tmp_path / "again.jsonl", *FEW, "--missing", first)
