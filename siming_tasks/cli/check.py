@@ -53,8 +53,9 @@ def check(
     from siming_tasks.data import check_dataset, is_hub_name
     from siming_tasks.data.check.report import NOT_CHECKED, check_rubric
 
-    path = Path(dir).expanduser() if dir and not is_hub_name(dir) else cli.dataset_folder(options, dir=dir)
-    of_rubric = path.suffix.lower() in (".yaml", ".yml")
+    of_rubric = Path(dir or "").suffix.lower() in (".yaml", ".yml")
+    is_path = dir and (of_rubric or not is_hub_name(dir))
+    path = Path(dir or "").expanduser() if is_path else cli.dataset_folder(options, dir=dir)
     if leaks and not of_rubric:
         return _find_leaks(options, path, quick, as_json)
     if of_rubric:

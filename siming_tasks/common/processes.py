@@ -8,13 +8,15 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache
-from multiprocessing import get_context, parent_process
+from multiprocessing import current_process, get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from siming_tasks.common.doc_pages import see
+from siming_tasks.common.errors import SimingError
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -23,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 _CANNOT = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 """Error numbers of file systems without locks: NFS without its lock service, some parallel and FUSE mounts."""
+
+_GUARD = 'In a script of your own, call this below `if __name__ == "__main__":`, or with jobs=1.'
 
 
 @contextmanager
@@ -37,6 +41,7 @@ def locked(path: str | Path, timeout: float = -1) -> Iterator[None]:
     """
     from filelock import FileLock, SoftFileLock
 
+    _refuse_reimport()
     lock: BaseFileLock = FileLock(path)
     try:
         lock.acquire(timeout=timeout)
@@ -71,14 +76,27 @@ def worker_pool(number: int, start: Callable[[], None] | None = None) -> Iterato
     Args:
         number: of processes.
         start: called in each of them, before anything else.
+
+    Raises:
+        SimingError: a worker ended by itself.
     """
+    _refuse_reimport()
     context = get_context("spawn")
     with ProcessPoolExecutor(number, mp_context=context, initializer=_start_worker, initargs=(start,)) as pool:
         try:
             yield pool
-        except BaseException:
+        except BaseException as error:
             pool.shutdown(wait=True, cancel_futures=True)
+            if isinstance(error, BrokenProcessPool):
+                what = "A worker process was killed (perhaps for memory), or could not start"
+                raise SimingError(f"{what}. {_GUARD}") from error
             raise
+
+
+def _refuse_reimport() -> None:
+    """Refuse work in a worker that imports the script which started it: it would wait for the script's own lock."""
+    if getattr(current_process(), "_inheriting", False):
+        raise RuntimeError(f"A worker process runs the whole script again. {_GUARD}")
 
 
 def _start_worker(start: Callable[[], None] | None) -> None:

@@ -43,7 +43,7 @@ def resolve_dataset(settings: Options, named: str = "SIMING_DATA", *, draw_demo:
     if folder.is_dir():
         return folder
     if (match := _HUB.match(settings.data)) and not folder.exists():
-        return fetch(match["repo"], match["revision"])
+        return fetch(match["repo"], match["revision"], named)
     sign = "=" if named == "SIMING_DATA" else " "
     missing = "a file, not a folder" if folder.is_file() else "no such folder"
     demo = ", or unset SIMING_DATA for the SYNTHETIC demo" if draw_demo else "; `siming data demo exams` makes one"
@@ -110,7 +110,7 @@ def _demo(settings: Options, draw: bool) -> Path:
     return home
 
 
-def fetch(repo: str, revision: str | None = None) -> Path:
+def fetch(repo: str, revision: str | None = None, named: str = "SIMING_DATA") -> Path:
     """Download a repository, or find it in the local cache.
 
     ``HF_ENDPOINT``, ``HF_TOKEN``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` mean what they mean to ``huggingface_hub``.
@@ -132,7 +132,10 @@ def fetch(repo: str, revision: str | None = None) -> Path:
     except (errors.RevisionNotFoundError, errors.RepositoryNotFoundError):
         reason = "no such dataset or revision, or it is private. Check both; for a private one run `hf auth login`."
     except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
-        reason = "not in the local cache and the hub cannot be reached. Connect once, or unset HF_HUB_OFFLINE."
+        reason = (
+            "no such folder; a dataset of this name is not in the local cache, and the hub cannot be reached. Correct "
+            "the path, or connect once (without HF_HUB_OFFLINE)."
+        )
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
         reason = f"{str(error).splitlines()[0] if str(error) else type(error).__name__}. Try again or use a folder."
-    raise DataError(f"SIMING_DATA={what}: {reason}")
+    raise DataError(f"{named}{'=' if named == 'SIMING_DATA' else ' '}{what}: {reason}")

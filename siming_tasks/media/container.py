@@ -73,6 +73,11 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
 
     if not path.is_file():  # a fifo would wait for ever
         raise MediaError(f"{path}: {'not a file' if path.exists() else 'no such file'}.")
+    if _is_joined(path):
+        raise MediaError(
+            f"{path}: several recordings joined to one file; players show the first alone. Split it, or join them "
+            "with ffmpeg -f concat."
+        )
     try:
         # An absolute path: "subfile,,..." as a relative name would be read as an address. Options for the container
         # alone: with `options`, PyAV frees memory that it never had where streams only show while the file is probed.
@@ -102,6 +107,21 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
             if error.errno in DISK_FULL:  # of what is written while the video is open
                 raise OSError(error.errno, error.strerror) from error
             raise _media_error(path, error) from error
+
+
+def _is_joined(path: Path) -> bool:
+    """True if a file of the family of MP4 has a second head (a box ``moov``): no reader gets beyond the first."""
+    at, heads, size = 0, 0, path.stat().st_size
+    with path.open("rb") as stream:
+        while at + 8 <= size and heads < 2:
+            stream.seek(at)
+            head = stream.read(16)
+            length, kind = int.from_bytes(head[:4], "big"), head[4:8]
+            if not at and kind not in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip"):
+                return False
+            heads += kind == b"moov"
+            at += int.from_bytes(head[8:], "big") if length == 1 else max(length, 8) if length else size
+    return heads > 1
 
 
 def is_known(track: AudioStream) -> bool:

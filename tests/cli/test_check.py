@@ -5,11 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from siming_tasks.cli import main
 from siming_tasks.cli.terminal import fold_problems
 from siming_tasks.common.errors import Problem
-from tests.data.conftest import unstate
+from tests.data.conftest import RUBRIC, unstate
 from tests.records import change_rows
 
 
@@ -17,6 +18,20 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     capsys.readouterr()
     code = main(["data", "check", "--quick", *words])
     return code, capsys.readouterr().out
+
+
+def test_a_rubric_with_one_folder_in_its_path_is_no_name_on_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("exams").mkdir()
+    untold = {name: value for name, value in RUBRIC.items() if name not in ("title", "setting")}
+    for rubric, warned in ((RUBRIC, False), ({**untold, "rubric_id": "other"}, True)):
+        Path("exams/rubric.yaml").write_text(yaml.safe_dump(rubric))
+        code, out = printed(capsys, "exams/rubric.yaml")
+        assert code == 0 and out.count("[rubric-untold]") == warned, out
+    assert main(["data", "check", "exams/none.yaml"]) == 1
+    assert "exams/none.yaml: no such file" in "".join(capsys.readouterr())
 
 
 def test_what_repeats_is_folded_and_nothing_is_lost(

@@ -107,13 +107,19 @@ def test_allowed_differences_repeats_and_one_run_alone(data, runs, capsys):
 
 
 def test_runs_of_one_name_are_told_apart_by_their_paths(data, runs, capsys, tmp_path):
-    (folder := tmp_path / "other").mkdir()
-    one, other = runs("same", 0.2), str(folder / "same.jsonl")
+    for name in ("one", "other"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+    one, other = (str(tmp_path / name / "deep" / "same.jsonl") for name in ("one", "other"))
+    shutil.copy(runs("same", 0.2), one)
     shutil.copy(runs("weak", 0.8), other)
     code, out, err = run(capsys, "compare", one, other, "--data", str(data))
-    assert code == 0 and "same (same) (2)" in out
-    assert err == "".join(f"{name} is {path}. NAME=PATH gives it another name.\n"
-                          for name, path in (("same (same)", one), ("same (same) (2)", other)))  # fmt: skip
+    assert code == 0 and "same (other)" in out  # by the folder that differs, not by the one of both
+    assert not err
+    (tmp_path / "other" / "flat").mkdir()
+    third = shutil.copy(other, tmp_path / "other" / "flat" / "same.jsonl")  # no part differs in all three
+    err = run(capsys, "compare", one, other, str(third), "--data", str(data))[2]
+    names = ("same (same)", one), ("same (same) (2)", other), ("same (same) (3)", third)
+    assert err == "".join(f"{name} is {path}. NAME=PATH gives it another name.\n" for name, path in names)
     assert not run(capsys, "compare", f"a={one}", f"b={other}", "--data", str(data))[2]
 
 

@@ -120,6 +120,18 @@ def test_no_worker_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
     assert not any(map(alive, pids))
 
 
+def test_a_script_without_a_guard_ends_with_a_sentence(tmp_path: Path) -> None:
+    """Its workers import the script again, in which they would wait for the lock that it holds."""
+    (script := tmp_path / "script.py").write_text(
+        "from siming_tasks.tools.simulator import make_demo\n"
+        f"make_demo({str(tmp_path / 'demo')!r}, videos=2, short=True, jobs=2, progress=False)\n"
+    )
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=100, check=False)
+    assert ended.returncode == 1 and "A worker process runs the whole script again." in ended.stderr
+    last = ended.stderr.strip().splitlines()[-1]
+    assert "or could not start." in last and 'below `if __name__ == "__main__":`, or with jobs=1.' in last
+
+
 def test_waiting_jobs_are_cancelled_when_the_block_fails() -> None:
     with pytest.raises(KeyError), worker_pool(1) as pool:
         waiting = [pool.submit(time.sleep, seconds) for seconds in (0.2, *[0.5] * 20)]

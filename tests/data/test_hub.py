@@ -129,7 +129,10 @@ def test_a_repository_is_fetched_once_and_found_offline(hub: Hub, folder: Path, 
     assert fetch(hub, tmp_path / "home", "org/exams@v1", "org/exams") == [expected, expected]
     hub.seen.clear()
     offline = fetch(hub, tmp_path / "home", "org/exams@v1", "org/other", HF_HUB_OFFLINE="1")
-    reason = "not in the local cache and the hub cannot be reached. Connect once, or unset HF_HUB_OFFLINE."
+    reason = (
+        "no such folder; a dataset of this name is not in the local cache, and the hub cannot be reached. Correct the "
+        "path, or connect once (without HF_HUB_OFFLINE)."
+    )
     assert offline == [expected, f"SIMING_DATA=org/other: {reason}"]
     assert hub.seen == []
 

@@ -135,6 +135,10 @@ FAULTY: list[tuple[str, Callable[[Path, Any], Any], str]] = [
     ("raw.h264", lambda path, videos: videos.make(path, 30), "has frames without timestamps. Make a clean copy"),
     ("twice.ts", lambda path, videos: path.write_bytes(2 * videos.get("ts").read_bytes()),
      "timestamps go backwards, from "),
+    ("joined.mp4", lambda path, videos: path.write_bytes(2 * videos.make(path).read_bytes()),
+     "several recordings joined to one file"),
+    ("joined.mov", lambda path, videos: path.write_bytes(2 * videos.make(path).read_bytes()),
+     "several recordings joined to one file"),
     ("fast.mkv", lambda path, videos: videos.make(path, 8, pts=[0, 10, 20, 21, 30, 40, 50, 60], options={"bf": "0"},
                                                   time_base=Fraction(1, 4000)),  # Matroska has milliseconds
      "two frames share the timestamp 0.005 s."),

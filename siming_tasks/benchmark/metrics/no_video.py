@@ -85,7 +85,7 @@ def prior_within(matrix: ScoreMatrix, column: str) -> FloatArray:
     if column == "student":
         performances = matrix.columns.get("performance", matrix.video_ids)
         own = step_prior(replace(matrix, clusters=performances, unit="performance"), within=values)
-        return np.where(np.isnan(own), plain, own)
+        return np.where(np.isnan(own) | (np.array(values) == "")[:, None], plain, own)
     within = np.isin(values, _frequent(matrix, column))[:, None]
     return np.where(within, step_prior(matrix, within=values), plain)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.benchmark.exams import Video
-from siming_tasks.benchmark.rubrics import DEFAULT_ID, load_rubric
+from siming_tasks.benchmark.rubrics import DEFAULT_ID, Rubric, load_rubric
 from siming_tasks.benchmark.rubrics.lint import lint_rubric
 from siming_tasks.benchmark.tasks.prompt import EMERGENCY_EXAM, exam_context
 from siming_tasks.common.display import ShortRepr
@@ -92,7 +92,7 @@ def check_dataset(
         inspected = _inspect_all(dataset, broken, quick, jobs or os.cpu_count() or 1, progress)
         problems += [problem for item in inspected.values() for problem in item.problems]
         problems += _digests(dataset, inspected)
-        problems += _rubric(dataset)
+        problems += _rubric(dataset.rubric)
         summary |= {
             "name": dataset.name,
             "digest": dataset.digest,
@@ -122,7 +122,8 @@ def check_rubric(path: Path) -> CheckReport:
     except RubricError as error:
         return CheckReport(path, error.problems or (Problem("rubric-unreadable", str(error), ""),))
     summary = {"skills": len(rubric.skills), "steps": len(rubric.steps), "points": rubric.max_score}
-    return CheckReport(path, tuple(lint_rubric(rubric, str(path), yaml_lines(path))), summary)
+    problems = (*lint_rubric(rubric, str(path), yaml_lines(path)), *_rubric(rubric, str(path)))
+    return CheckReport(path, problems, summary)
 
 
 def _inspect_all(
@@ -164,12 +165,12 @@ def _digests(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[
         yield Problem("digest-absent", what, f"{fix} it.", "dataset.yaml", None, "media_sha256", "warning")
 
 
-def _rubric(dataset: Dataset) -> Iterator[Problem]:
+def _rubric(rubric: Rubric, file: str = "rubric.yaml") -> Iterator[Problem]:
     """A rubric that does not say what its exam is: the prompts would speak of another one."""
-    if dataset.rubric.rubric_id != DEFAULT_ID and exam_context(dataset.rubric) is EMERGENCY_EXAM:
+    if rubric.rubric_id != DEFAULT_ID and exam_context(rubric).of == EMERGENCY_EXAM.of:
         what = "has neither title nor setting, so prompts describe emergency skills on a manikin."
         fix = "Write `title:` and `setting:` (such as `on a suture pad`)."
-        yield Problem("rubric-untold", what, fix, "rubric.yaml", None, "setting", "warning")
+        yield Problem("rubric-untold", what, fix, file, None, "setting", "warning")
 
 
 def _strays(root: Path, named: Collection[str] | None) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ from siming_tasks.benchmark.metrics.jackknife import Jackknifed, jackknife
 from siming_tasks.benchmark.metrics.no_video import always_correct, always_failed
 from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
+from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
 from siming_tasks.study.analysis.pairs import is_same
 from siming_tasks.study.analysis.tables import TableText, table_row
 
@@ -34,7 +35,8 @@ def sequential_credit(matrix: ScoreMatrix) -> Rows:
     own = credit(judge)
     rows = table_row("strict sequential credit", "judge", {"credit": own})
     rows += table_row("strict sequential credit", best, {"credit": found[best]})
-    return rows + table_row("strict sequential credit", f"judge - {best}", {"credit": own - found[best]}, tested=True)
+    lead, tested = {"credit": own - found[best]}, matrix.answered_share >= COMPARABLE
+    return rows + table_row("strict sequential credit", f"judge - {best}", lead, tested=tested)
 
 
 def credit(matrix: ScoreMatrix) -> Jackknifed:

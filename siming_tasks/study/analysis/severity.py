@@ -22,8 +22,8 @@ from siming_tasks.study.analysis.pairs import Raters, rater_pairs
 from siming_tasks.study.analysis.tables import TableText, table_row
 
 JUDGE = "judge - reference"
-WIDTH = 1.959964
-"""Standard deviations on either side of the mean that contain 95 % of a normal distribution."""
+WIDTH = 1.96
+"""Standard deviations on either side of the mean, as in Bland and Altman's limits of agreement."""
 _NOISE = 1e-12
 
 TABLES: Mapping[str, TableText] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -200,8 +199,10 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
 
 
 def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
-    """The same runs with names and slugs of their own: the file's or folder's name is added where two are alike."""
-    counts = Counter(alike(source.name) for source in sources)
+    """The same runs with names and slugs of their own: the part of the path that differs is added to alike ones."""
+    same: dict[str, list[Path]] = {}
+    for source in sources:
+        same.setdefault(alike(source.name), []).append(source.path.absolute())
     taken: set[str] = set()
 
     def untaken(name: str, pattern: str) -> str:
@@ -212,10 +213,23 @@ def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
 
     unique = []
     for source in sources:
-        name = f"{source.name} ({public_name(source.path.stem)})" if counts[alike(source.name)] > 1 else source.name
+        paths, name = same[alike(source.name)], source.name
+        if len(paths) > 1:
+            name = f"{name} ({public_name(_own_part(source.path.absolute(), paths))})"
         name = untaken(name, " ({})")
         unique.append(replace(source, name=name, slug=untaken(slug_of(name), "-{}")))
     return unique
+
+
+def _own_part(path: Path, paths: Sequence[Path]) -> str:
+    """The last part of a path, counted from its end, in which all these paths differ; else the file's name."""
+
+    def part(one: Path, depth: int) -> str:
+        return one.parents[depth - 1].name if depth else one.stem
+
+    depths = range(min(len(one.parts) for one in paths) - 1)
+    depth = next((each for each in depths if len({alike(part(one, each)) for one in paths}) == len(paths)), 0)
+    return part(path, depth)
 
 
 def slug_of(name: str) -> str:

@@ -1,14 +1,18 @@
 """Numbers of the answer formats, by hand."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import logit
 
 from siming_tasks.benchmark.metrics.formats import abstention, accuracy, evidence, iou, merged, named_errors
 from siming_tasks.benchmark.metrics.jackknife import jackknife
+from siming_tasks.benchmark.tasks.answer_formats.answer_format import FormatInputs
+from siming_tasks.benchmark.tasks.answer_formats.named_errors import NamedErrorsFormat
 
 nan = np.nan
 
@@ -76,6 +80,20 @@ def test_named_errors(matrix):
     rows = named_errors(made, true, named)
     assert {row.metric: row.value for row in rows} == {"precision": 1 / 3, "recall": 1 / 3, "f1": 1 / 3}
     assert all(0 < row.low < row.value < row.high < 1 for row in rows if row.metric != "recall")
+    for row in (row for row in rows if row.metric != "recall"):  # on the logit of a share
+        assert logit(row.low) + logit(row.high) == pytest.approx(2 * logit(row.value))
     assert (rows.one(metric="recall").clusters, rows.one(metric="f1").clusters) == (6, 12)  # those with an error
     nothing = named_errors(made, {(0, 0): []}, {})
     assert all(row.value is None and row.why == "no-error-named" for row in nothing)
+
+
+def test_errors_of_steps_that_were_not_answered_are_not_named(matrix):
+    """A judge that answers only the steps without an error has named none of the errors."""
+    made = matrix([[0, 1]] * 6, [[nan, 1]] * 6)
+    steps = [SimpleNamespace(id=name, errors=[SimpleNamespace(id=f"{name}.late")]) for name in made.step_ids]
+    labels = [SimpleNamespace(step_id=step.id, errors_by=lambda _, ids=ids: ids)
+              for step, ids in zip(steps, ([f"{made.step_ids[0]}.late"], []), strict=True)]  # fmt: skip
+    videos = [SimpleNamespace(video_id=name, applicable=labels) for name in made.video_ids]
+    records = [{"video_id": name, "named_errors": {made.step_ids[1]: []}} for name in made.video_ids]
+    rows = NamedErrorsFormat().compute_results(FormatInputs(records, made, videos, steps, "full", "absolute"))
+    assert rows.one(metric="recall").value == 0

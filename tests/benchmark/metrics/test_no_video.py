@@ -72,6 +72,8 @@ def test_of_a_student_the_other_performances_are_known(matrix):
     said = prior_within(made, "student")
     assert said[:2].tolist() == [[3, 0], [3, 0]]
     assert said[2:].tolist() == step_prior(made)[2:].tolist()
+    unnamed = replace(made, columns={**made.columns, "student": ("a", "a", "", "", "c")})
+    assert prior_within(unnamed, "student")[2:].tolist() == step_prior(made)[2:].tolist()  # unnamed: not one
     assert used_and_leaking_columns(made)[0] == ["student"]
     assert used_and_leaking_columns(replace(made, columns={"student": tuple("abcde")})) == ([], {})  # none has two
 

@@ -321,6 +321,10 @@ def test_all_that_a_board_says_of_the_labels_is_a_few_coarse_numbers(dozen: Data
     sent(dozen, tmp_path / "inbox", "acme", 1, 0.6, 1)
     written, page, *_ = board_of(dozen, tmp_path / "inbox")
     rows = [row for part in written["settings"] for row in (*part["judges"], *part["no_video"])]
+    assert not {row["name"] for part in written["settings"] for row in part["no_video"]} & {
+        row["name"] for part in written["settings"] for row in part["judges"]
+    }
+    assert all(len(part["judges"]) <= 1 for part in written["settings"])
     assert {key for row in rows for key in row} == {
         "name", "rank", "value", "low", "high", "beats_all_no_video_baselines", "better_than", "answered",
     }  # fmt: skip

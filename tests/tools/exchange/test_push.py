@@ -15,9 +15,9 @@ import yaml
 from siming_tasks.cli import main
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.data.withholding import public_files
-from tests.data.conftest import _good, folder
+from tests.data.conftest import _good, folder, unstate
 from tests.data.test_hub import COMMIT, Handler, Hub, asking, fetch, serving
-from tests.records import change_rows
+from tests.records import change_rows, read_rows
 
 __all__ = ["_good", "folder"]
 
@@ -204,3 +204,12 @@ def test_people_who_ask_for_real_recordings_are_told_what_they_agree_to(folder: 
     public = withhold(folder, tmp_path / "public", tmp_path / "key.json").root
     head = yaml.safe_load((public / "README.md").read_text().split("---\n")[1])
     assert "not to train models" in head["extra_gated_prompt"]
+
+
+def test_that_a_step_does_not_apply_is_public(folder: Path, tmp_path: Path) -> None:
+    change_rows(folder / "videos.jsonl", lambda rows: rows[0]["steps"][0].update(applicable=False, score={}))
+    unstate(folder)
+    public = withhold(folder, tmp_path / "public", tmp_path / "key.json").root
+    first, second = read_rows(public / "videos.jsonl")[0]["steps"][:2]
+    assert first == {"step_id": read_rows(folder / "videos.jsonl")[0]["steps"][0]["step_id"], "applicable": False}
+    assert second["step_id"] and "applicable" not in second

@@ -84,14 +84,14 @@ class NamedErrorsFormat(AnswerFormat):
         """The errors that were named against those that labels state.
 
         A label that the rubric's errors cannot express says nothing about them: nobody could name it. An answer that
-        lists no errors names none: leaving the list out on hard steps wins nothing.
+        lists no errors, and a missing answer, name none: leaving out hard steps wins nothing.
         """
         from siming_tasks.benchmark.metrics.formats import named_errors
 
         stated: dict[tuple[int, int], Collection[str]] = {}
         for cell, label in inputs.labels():
             errors, known = label.errors_by(inputs.rater), {error.id for error in inputs.steps[cell[1]].errors}
-            if errors is not None and set(errors) <= known and inputs.scores.answered[cell]:
+            if errors is not None and set(errors) <= known and inputs.scores.asked[cell]:
                 stated[cell] = errors
         return named_errors(inputs.scores, stated, dict(inputs.stated("named_errors")))
 
