@@ -51,7 +51,7 @@ print(st.score_run(run).rows("full_score").one("ranked", "all steps", "qwk"))
 table = run.to_pandas()
 ```
 
-Most objects also have `to_json()` (plain JSON types without NaN), `from_json(data)` and `card` (what a notebook shows).
+Results also have `to_json()` (plain JSON types without NaN). Notebooks show data sets, runs and results as cards.
 
 ## Functions
 """
