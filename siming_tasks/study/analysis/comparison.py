@@ -83,14 +83,9 @@ class Pair:
 
     @property
     def state(self) -> str:
-        """``better`` (the leader is, beyond chance), ``as good`` (the answers are the same), ``open``, ``not tested``.
-
-        It follows from Holm's p as it is now: who corrects over more tests changes the state, too.
-        """
-        if self.same:
-            return "as good"
-        if self.estimate.p is None:
-            return "not tested"
+        """``better`` (the leader is), ``as good``, ``open`` or ``not tested``, by Holm's p as it is now."""
+        if self.same or self.estimate.p is None:
+            return "as good" if self.same else "not tested"
         return "open" if self.why or claim_of(self.estimate).kind == "open" else "better"
 
     @property
