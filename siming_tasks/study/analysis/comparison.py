@@ -70,8 +70,7 @@ class Pair:
     Attributes:
         estimate: the difference with its interval, p and Holm's p.
         leader: the one with the larger value; empty where both are equal.
-        why: reason of ``as good``, of ``not tested``, or of an ``open`` whose lead does not count whatever its p is.
-        same: they gave the same answers.
+        why: reason of ``as good``, ``not tested``, or of ``open`` whatever p is. ``same``: they gave equal answers.
     """
 
     a: str
