@@ -35,6 +35,15 @@ def test_a_video_that_a_run_was_not_asked_about_is_another_video(first):
     assert a.panel.video_ids == b.panel.video_ids == ("v00000", "v00001")
 
 
+def test_of_many_videos_three_are_named(matrix):
+    runs = [ComparisonEntry(name, matrix([[1]] * 4, [[1]] * 4)) for name in ("first", "other")]
+    apart = other(runs[0], video_ids=tuple("abcd"), clusters=tuple("abcd"))
+    with pytest.raises(
+        DataError, match=r"4 only in 'first' \(v00000, v00001, v00002, \.\.\.\), 4 only in 'other' \(a, b, c"
+    ):
+        align([runs[0], apart])
+
+
 def test_refusals(first):
     apart = other(first, video_ids=("a", "b", "c"), clusters=("a", "b", "c"))
     cases = [

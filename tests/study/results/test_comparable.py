@@ -1,15 +1,28 @@
 """Conditions under which two runs are comparable, and the number of records that are read for it."""
 
+from dataclasses import replace
+from hashlib import sha256
 from itertools import permutations
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from siming_tasks.benchmark.metrics import ScoreMatrix
-from siming_tasks.benchmark.record import Record
+from siming_tasks.benchmark.parsing import Parsed
+from siming_tasks.benchmark.record import Conditions, Record
 from siming_tasks.common.errors import DataError
 from siming_tasks.options import CONDITIONS
-from siming_tasks.study.results.comparable import TaskRun, _conditions, comparable, comparison_entries, largest_group
+from siming_tasks.study.results.comparable import (
+    TaskRun,
+    _conditions,
+    _facts,
+    comparable,
+    comparison_entries,
+    largest_group,
+)
+from siming_tasks.study.results.discovery import role_of
+from siming_tasks.study.results.unread_replies import UnreadReplies, failed_sentence, unread_note
 
 
 def entrant(name: str, prompts: list[object]) -> TaskRun:
@@ -55,6 +68,25 @@ def test_the_group_does_not_depend_on_the_order_of_the_runs(prompts):
     assert all(({*names(found)}, apart) == ({*names(first)}, why) for found, apart in others)
     assert {*names(first), *why} == {*names(runs)} and all("differ in prompt" in reason for reason in why.values())
     assert names(first) == {2: [], 3: ["m0", "m1"], 4: ["m0", "m3"] if "z" in prompts else []}[len(prompts)]
+
+
+def test_the_facts_of_a_run_are_what_is_known_of_it() -> None:
+    about = Conditions(prompt="abc", dataset="0123456789abcdef")
+    record = Record("full_score", "v1", None, Parsed("ok"), about)
+    assert _facts([record]) == {"dataset": "0123456789ab", "prompt": sha256(b'["abc"]').hexdigest()[:12]}
+    assert _conditions(record)[:2] == ("0123456789ab", "abc")
+    trained = replace(record, conditions=replace(about, judge={"kind": "supervised, cross-fitted"}))
+    assert [role_of({}, {"full_score": [each]}) for each in (record, trained)] == ["model", "supervised"]
+
+
+def test_failed_and_cut_replies_are_named_by_what_is_known_of_them() -> None:
+    failed, cut = Parsed("request_failed"), Parsed("truncated")
+    records = [Record("full_score", "v1", None, failed, Conditions(usage={"error": "HTTP 500"})),
+               Record("full_score", "v2", None, failed), Record("full_score", "v3", None, cut)]  # fmt: skip
+    assert failed_sentence(records) == "2 of 3 requests failed (1 HTTP 500, 1 no reply)."
+    assert (
+        unread_note(UnreadReplies(cast(Any, None)), {"full_score": records}) is not None
+    )  # nothing is known of the cut one
 
 
 def test_a_mode_that_is_not_known_is_not_stated() -> None:

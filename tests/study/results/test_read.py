@@ -122,6 +122,8 @@ def test_the_four_forms_of_the_format_and_raw_replies(dataset: Dataset, tmp_path
          "leaves 2 steps without a usable answer (cpr_02 off_scale, aed_01 absent); they count", "warning"),
         ({**FULL, "response": '{"scores": {}}'}, "reply-unread", "4 steps without a usable answer (cpr_01 absent, "
          "cpr_02 absent, cpr_03 absent, ...); they count", "warning"),
+        ({**FULL, "scores": [2, 1, 1, 1]}, "answer-missing",
+         "step 'cpr_01' has no usable answer (absent); it counts as missing.", "warning"),
         ({**FULL, "scores": {"cpr_77": 1}}, "step-unknown", "1 answer on steps not asked of 'v001' ('cpr", "warning"),
         ({**CLIP, "step_id": "cpr_01", "score": 9}, "answer-missing",
          "step 'cpr_01' has no usable answer (off_scale); it counts as missing.", "warning"),
