@@ -97,6 +97,11 @@ def test_a_total_says_of_how_many_requests_it_is_known() -> None:
     assert anew is not None and anew["cost"] == {"EUR": {"total": 0.00012, "requests": 1}}
 
 
+def test_prices_are_per_million_tokens() -> None:
+    prices = Prices("EUR", "2026-11-01", {"m": (1, 2)})
+    assert prices.cost({"model": "m", "prompt_tokens": 10**9, "completion_tokens": 10**6}) == 1002
+
+
 def test_several_replies_to_one_request_are_paid_together() -> None:
     first = {"prompt_tokens": 5, "completion_tokens": 1, "cost": 0.1, "latency": 1.0, "finish_reason": "stop"}
     assert add_usage([first, {**first, "finish_reason": "length"}]) == {
