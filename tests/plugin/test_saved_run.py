@@ -144,6 +144,23 @@ def test_runs_in_one_second_are_each_saved(tracker: Any, tmp_path: Path) -> None
     assert len(files(tmp_path)) == 6
 
 
+@pytest.mark.parametrize("model", ["async_openai", "siming_reference"])
+def test_a_run_without_labels_goes_to_a_board_unless_it_is_of_a_reference_judge(
+    tracker: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    noted: dict[str, list[str]] = {"report": [], "board submit": [], "": []}
+    monkeypatch.setattr(saved_run, "_NEXT", noted)
+    monkeypatch.setattr(saved_run.atexit, "register", lambda function: None)
+    rows = {"siming_full_score": {"siming_stderr,none": {"predictions": "p.jsonl", "options": {"rater": "consensus"}}}}
+    found = {
+        "results": rows,
+        "configs": {"siming_full_score": {"task": "siming_full_score"}},
+        "config": {"model": model},
+    }
+    tracker.save_results_aggregated(results=found, samples={"siming_full_score": samples(1)}, datetime_str=DATE)
+    assert noted["board submit"] == ([] if model == "siming_reference" else [str(tmp_path / "model")])
+
+
 def test_predictions_are_not_claimed_when_they_could_not_be_written(
     tracker: Any, short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

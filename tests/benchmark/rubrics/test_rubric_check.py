@@ -86,7 +86,7 @@ def test_an_error_has_its_line_and_its_fix(
 
 
 WARNINGS = [
-    ("A slip knot, or fewer than three throws.", "Three throws in turn; FLAT", 30, "two criteria say the same"),
+    ("A slip knot, or fewer than three throws.", "Three alternating throws; FLAT", 30, "two criteria say the same"),
     ("one edge is left out", "Needle enters within 5 mm of the edge!", 22, "two errors say the same"),
     ("of the edge, deduct: 1}", "of the edge, deduct: 2}", 20, "no combination of its errors leaves 1 of 2"),
     ("Square knot", "BITE.", 24, "[name-same] 24: skills.0.steps.1.name: two step names say the same: 'Bite' and"),
