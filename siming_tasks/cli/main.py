@@ -116,9 +116,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     how: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _print_tasks_path}
     siming = click.option("--tasks-path", help=text, **how)(siming)
     with safe_terminal():
-        if unreadable := [name for name in (*words, os.path.abspath(os.curdir)) if well_formed(name) != name]:
-            return _refuse(words, f"{unreadable[0]!r} is not UTF-8. Rename the file or folder.", 2)
         try:
+            if unreadable := [name for name in (*words, os.getcwd()) if well_formed(name) != name]:
+                return _refuse(words, f"{unreadable[0]!r} is not UTF-8. Rename the file or folder.", 2)
             return int(siming.main(words, "siming", standalone_mode=False) or 0)
         except click.ClickException as error:
             error.show(sys.stderr)

@@ -30,6 +30,9 @@ SAFE = {"format_whitelist": ",".join(FORMATS), "protocol_whitelist": "file"}
 MOST_STREAMS = 16
 """Streams of a file: FFmpeg opens a decoder for each while it looks at the file, and each takes megabytes."""
 
+MOST_BOXES = 100_000
+"""Boxes of an MP4 file that are looked at: a fragment of a second has two."""
+
 
 @contextmanager
 def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
@@ -113,14 +116,14 @@ def _is_joined(path: Path) -> bool:
     """True if a file of the family of MP4 has a second head (a box ``moov``): no reader gets beyond the first."""
     at, heads, size = 0, 0, path.stat().st_size
     with path.open("rb") as stream:
-        while at + 8 <= size and heads < 2:
+        for _ in range(MOST_BOXES):
             stream.seek(at)
             head = stream.read(16)
             length, kind = int.from_bytes(head[:4], "big"), head[4:8]
-            if not at and kind not in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip"):
-                return False
+            if len(head) < 8 or not (at or kind in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip")):
+                break
             heads += kind == b"moov"
-            at += int.from_bytes(head[8:], "big") if length == 1 else max(length, 8) if length else size
+            at += max(int.from_bytes(head[8:], "big") if length == 1 else length or size, 8)
     return heads > 1
 
 

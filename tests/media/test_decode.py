@@ -146,6 +146,15 @@ FAULTY: list[tuple[str, Callable[[Path, Any], Any], str]] = [
 ]  # fmt: skip
 
 
+def test_no_chain_of_boxes_holds_a_reader_up(videos: Any, tmp_path: Path) -> None:
+    whole = videos.make(tmp_path / "whole.mp4").read_bytes()
+    for number, more in enumerate((b"\0\0\0\1free" + bytes(8), b"\0\0\0\0free", b"\0\0\0\x08free" * 200_000, b"\0\0")):
+        (path := tmp_path / f"{number}.mp4").write_bytes(whole + more)
+        assert read_timeline(path).n_frames == 60
+    (tmp_path / "sixteen.mp4").write_bytes(whole + b"\0\0\0\1free" + (16).to_bytes(8, "big") + whole)
+    assert refusal(tmp_path / "sixteen.mp4").startswith("several recordings joined")
+
+
 @pytest.mark.parametrize(("name", "make", "words"), FAULTY, ids=[name for name, *_ in FAULTY])
 def test_files_whose_frames_or_times_are_not_sure_are_refused(
     videos: Any, tmp_path: Path, name: str, make: Callable[[Path, Any], Any], words: str
