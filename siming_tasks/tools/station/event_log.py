@@ -20,6 +20,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
@@ -202,7 +203,7 @@ class EventLog:
             ) from None
         with _sqlite_messages(path):
             connection = _connect(path, "rw")
-            if connection.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
+            if not _keeps_log(connection):
                 what = "is on a file system where SQLite cannot keep its log"
                 raise DataError(f"{path}: {what}. Choose a file on a local disk (--store).")
             connection.execute("BEGIN IMMEDIATE")  # of two stations that begin together, one makes the tables
@@ -404,6 +405,18 @@ def contradictions(mine: Iterable[Event], theirs: Iterable[Event], names: dict[s
         if here != value and name not in mine_ids and own not in their_ids:
             _, rater, exam, step, kind = place
             yield f"{rater}, {names[exam]!r}, step {step}, {kind}: {here!r:.60} and {value!r:.60}"
+
+
+def _keeps_log(connection: sqlite3.Connection) -> bool:
+    """Switch to SQLite's log; SQLite itself does not wait for another that does so at the same moment."""
+    until = time.monotonic() + _WAIT
+    while True:
+        try:
+            return bool(connection.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",))
+        except sqlite3.OperationalError as error:
+            if error.args != ("database is locked",) or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

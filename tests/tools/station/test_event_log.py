@@ -4,13 +4,15 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from siming_tasks.benchmark.rubrics import Rubric, allowed_points, rubric_from
+from siming_tasks.benchmark.rubrics import Rubric, allowed_points, default_rubric, rubric_from
 from siming_tasks.common.errors import DataError
 from siming_tasks.tools.station.event_log import Event, EventLog, Known
 from siming_tasks.tools.station.replay import replay
@@ -145,6 +147,21 @@ def test_what_no_station_wrote_is_refused(tmp_path: Path, three: Rubric, stateme
     other.close()
     with pytest.raises(DataError, match=said):
         EventLog.read(tmp_path / "s.sqlite").events()
+
+
+def test_stations_that_begin_a_file_at_the_same_moment_wait_for_each_other(tmp_path: Path) -> None:
+    """SQLite refuses at once whoever turns its log on while another does: in one of ten rounds, without waiting."""
+    rubric = default_rubric()
+    for number in range(60):
+        gate, path = threading.Barrier(4), tmp_path / f"{number}.sqlite"
+
+        def begin(gate: threading.Barrier = gate, path: Path = path) -> None:
+            gate.wait()
+            EventLog.begin(path, rubric).close()
+
+        with ThreadPoolExecutor(4) as pool:
+            for begun in [pool.submit(begin) for _ in range(4)]:
+                begun.result()
 
 
 RATE = """
