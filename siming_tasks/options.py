@@ -23,7 +23,7 @@ from typing import Any, Literal, SupportsFloat, SupportsIndex, get_args, get_typ
 from siming_tasks.common.choices import AskUnit, LabelMapping, PromptStyle, SchemaUse
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.input_kinds import expect
-from siming_tasks.common.sanitize import well_formed
+from siming_tasks.common.sanitize import is_well_formed
 
 __all__ = ["OPTIONS", "Option", "Options", "shard_of", "variable"]
 
@@ -94,7 +94,7 @@ class Option:
                 raise OptionsError(f"{refused}is not text.")
             if self.default and not text:
                 raise OptionsError(f"{refused}must not be empty.")
-            if well_formed(text) != text:
+            if not is_well_formed(text):
                 raise OptionsError(f"{refused}is not UTF-8. Rename the file or folder.")
             return text
         whole = isinstance(self.default, int)

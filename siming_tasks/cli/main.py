@@ -15,7 +15,7 @@ import click
 from siming_tasks import __version__
 from siming_tasks.cli.terminal import safe_terminal
 from siming_tasks.common.errors import OptionsError, SimingError, system_message
-from siming_tasks.common.sanitize import well_formed
+from siming_tasks.common.sanitize import is_well_formed
 
 COMMANDS = {
     "score": ("score:score", "Score a run without a model."),
@@ -117,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     siming = click.option("--tasks-path", help=text, **how)(siming)
     with safe_terminal():
         try:
-            if unreadable := [name for name in (*words, os.getcwd()) if well_formed(name) != name]:
+            if unreadable := [name for name in (*words, os.getcwd()) if not is_well_formed(name)]:
                 return _refuse(words, f"{unreadable[0]!r} is not UTF-8. Rename the file or folder.", 2)
             return int(siming.main(words, "siming", standalone_mode=False) or 0)
         except click.ClickException as error:

@@ -37,6 +37,11 @@ def well_formed(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def is_well_formed(text: str) -> bool:
+    """True if UTF-8 can write a text: no name of a file that is not UTF-8 reaches Python as one."""
+    return well_formed(text) == text
+
+
 def one_line(text: object, most: int = MAX_LINE) -> str:
     r"""Put the :func:`visible` text on one line of at most ``most`` characters.
 

@@ -18,7 +18,7 @@ from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
 from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
 from siming_tasks.common.input_kinds import misplaced, path_of
-from siming_tasks.common.sanitize import well_formed
+from siming_tasks.common.sanitize import is_well_formed
 from siming_tasks.data.digest import content_digest, fingerprint, folder_error, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo, Simulated, VideoRow, problems_of
@@ -181,7 +181,7 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
     """Whatever can be read of a dataset folder, and every problem met; None if there is no rubric or no video."""
     if why := misplaced(root, "data set"):
         return None, [Problem("other-kind", *why, str(root))]
-    if well_formed(place := str(root.absolute())) != place:
+    if not is_well_formed(str(root.absolute())):
         return None, [Problem("dataset-unreadable", "its path is not UTF-8.", "Rename the folder.", str(root))]
     if not root.is_dir():
         fix = "Set SIMING_DATA (or the argument) to the folder that contains dataset.yaml."

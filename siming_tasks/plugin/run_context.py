@@ -165,10 +165,7 @@ def run_of(options: Options) -> RunContext:
     """
     with _LOCK:
         root = _root_of(options)
-        run = _run(options, root, _stamp_of(root))
-        if not run.dataset.withheld:
-            refuse_unknown_rater(run.dataset, options.rater)
-        return run
+        return _run(options, root, _stamp_of(root))
 
 
 @lru_cache(maxsize=8)
@@ -178,7 +175,10 @@ def _root_of(options: Options) -> Path:
 
 @lru_cache(maxsize=8)
 def _run(options: Options, root: Path, stamp: object) -> RunContext:
-    return RunContext(options, _dataset(root, stamp, options.split, options.cache_dir))
+    dataset = _dataset(root, stamp, options.split, options.cache_dir)
+    if not dataset.withheld:
+        refuse_unknown_rater(dataset, options.rater)
+    return RunContext(options, dataset)
 
 
 @lru_cache(maxsize=4)
